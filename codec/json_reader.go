@@ -54,6 +54,8 @@ const (
 // costs nothing until there is an error.
 type jsonStep struct{ from, to, index int }
 
+var errNotOpen = errors.New("NextField needs an open object, NextElem an open array")
+
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // Reset makes r read src from its start and forgets everything else but its
@@ -83,15 +85,14 @@ func (r *JSONReader) NextField() bool {
 		r.unexpected("field name")
 		return false
 	}
+	r.setStep(jsonStep{})
 	from := r.off + 1
 	name, ok := r.scanString(&r.nameBuf)
 	if !ok {
 		return false
 	}
 	r.name = name
-	if r.depth < pathLevels {
-		r.steps[r.depth] = jsonStep{from: from, to: r.off - 1}
-	}
+	r.setStep(jsonStep{from: from, to: r.off - 1})
 	if r.begin() != ':' {
 		r.unexpected("':'")
 		return false
@@ -199,9 +200,14 @@ func (r *JSONReader) openLevel(opener byte, level jsonLevel, want string) {
 		r.off++
 		r.depth++
 		r.open[r.depth] = level
-		if r.depth < pathLevels {
-			r.steps[r.depth] = jsonStep{index: -1}
-		}
+		r.setStep(jsonStep{index: -1})
+	}
+}
+
+// setStep sets the path's step at the current level.
+func (r *JSONReader) setStep(s jsonStep) {
+	if r.depth < pathLevels {
+		r.steps[r.depth] = s
 	}
 }
 
@@ -214,7 +220,7 @@ func (r *JSONReader) next(kind jsonLevel, closer byte) bool {
 	case r.err != nil:
 		return false
 	case r.depth == 0 || level&^jsonStarted != kind:
-		r.Fail(errors.New("no object or array is open that could end here"))
+		r.Fail(errNotOpen)
 		return false
 	case c == closer:
 		r.off++
