@@ -1,0 +1,236 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+)
+
+// entryVersion is the version of the journal entries written here.
+const entryVersion = 1
+
+// entry is what one Discover found out, as written to the journal.
+type entry struct {
+	Version int `json:"v"`
+	// Add numbers new files, on from the files that are known, by their path
+	// relative to the folder, with slashes.
+	Add []fileName `json:"add,omitempty"`
+	// Seal fixes the end of files, new ones included.
+	Seal []seal `json:"seal,omitempty"`
+	// Take moves the end of open files beyond an unfinished last line.
+	Take []take `json:"take,omitempty"`
+	// Close closes all files that are sealed, by this entry or before.
+	Close bool `json:"close,omitempty"`
+	// Once says that the listing of a bounded source is complete.
+	Once bool `json:"once,omitempty"`
+}
+
+// seal fixes the end of a file.
+type seal struct {
+	File int32 `json:"file"`
+	Size int64 `json:"size"`
+	// ModifiedNanos is the file's modification time in nanoseconds since 1970.
+	ModifiedNanos int64 `json:"modified_ns"`
+}
+
+// take says that a file's unfinished last line was taken up to End.
+type take struct {
+	File int32 `json:"file"`
+	End  int64 `json:"end"`
+}
+
+// empty reports whether the entry says nothing.
+func (e *entry) empty() bool {
+	return len(e.Add) == 0 && len(e.Seal) == 0 && len(e.Take) == 0 && !e.Close && !e.Once
+}
+
+// encode returns the entry as it is written to the journal.
+func (e *entry) encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // names stay readable
+	if err := enc.Encode(e); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// decodeEntry strictly decodes one journal entry.
+func decodeEntry(b []byte) (*entry, error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	e := new(entry)
+	if err := dec.Decode(e); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("more than one JSON value")
+	}
+	if e.Version != entryVersion {
+		return nil, fmt.Errorf("version %d, want %d", e.Version, entryVersion)
+	}
+	return e, nil
+}
+
+// fileName is a relative path as the operating system has it. In JSON it is a
+// string, or, where it is not valid UTF-8, {"base64": …}.
+type fileName string
+
+type rawName struct {
+	Base64 []byte `json:"base64"`
+}
+
+// MarshalJSON keeps all bytes of the name.
+func (n fileName) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return json.Marshal(string(n))
+	}
+	return json.Marshal(rawName{Base64: []byte(n)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *fileName) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte("{")) {
+		var raw rawName
+		err := json.Unmarshal(b, &raw)
+		*n = fileName(raw.Base64)
+		return err
+	}
+	return json.Unmarshal(b, (*string)(n))
+}
+
+// knownFile is a file that has a number.
+type knownFile struct {
+	name     string // relative, with slashes
+	sealed   bool
+	closed   bool
+	end      int64 // of what may be read; the sealed size when sealed
+	taken    int64 // the end of a last line that was taken unfinished
+	modified int64 // when sealed, in nanoseconds since 1970
+
+	// The rest is not in the journal.
+
+	asked   bool  // end was found or confirmed in this run
+	scanned int64 // no line ends between end and here
+	warned  bool  // the user knows that the file changed after it was sealed
+}
+
+// ledger is what the journal says: the numbered files and their states.
+type ledger struct {
+	files  []knownFile
+	number map[string]int32
+	// listed holds the numbers of the files that are not closed, rising:
+	// those that positions mention.
+	listed []int32
+	// complete says that a bounded source has been listed.
+	complete bool
+}
+
+// load rebuilds the ledger from the journal.
+func (l *ledger) load(journal [][]byte) error {
+	l.number = map[string]int32{}
+	for i, b := range journal {
+		e, err := decodeEntry(b)
+		if err == nil {
+			err = l.apply(e)
+		}
+		if err != nil {
+			return fmt.Errorf("journal entry %d of %d is damaged: %w", i+1, len(journal), err)
+		}
+	}
+	return nil
+}
+
+// apply makes the ledger say what e says, or fails and is then of no use.
+func (l *ledger) apply(e *entry) error {
+	for _, name := range e.Add {
+		if err := l.add(string(name)); err != nil {
+			return err
+		}
+	}
+	for _, s := range e.Seal {
+		if err := l.seal(s); err != nil {
+			return err
+		}
+	}
+	for _, t := range e.Take {
+		if err := l.take(t); err != nil {
+			return err
+		}
+	}
+	if e.Close {
+		l.listed = slices.DeleteFunc(l.listed, func(n int32) bool {
+			l.files[n].closed = l.files[n].sealed
+			return l.files[n].sealed
+		})
+	}
+	l.complete = l.complete || e.Once
+	return nil
+}
+
+func (l *ledger) add(name string) error {
+	switch _, known := l.number[name]; {
+	case known:
+		return fmt.Errorf("file %q is listed twice", name)
+	case name == "." || !filepath.IsLocal(name) || path.Clean(name) != name:
+		return fmt.Errorf("file name %q is not a path inside the folder", name)
+	case len(l.files) == math.MaxInt32:
+		return fmt.Errorf("file %q would be number %d, the limit: start over with a new checkpoint", name, len(l.files))
+	}
+	n := int32(len(l.files))
+	l.files = append(l.files, knownFile{name: name})
+	l.number[name] = n
+	l.listed = append(l.listed, n)
+	return nil
+}
+
+func (l *ledger) seal(s seal) error {
+	f, err := l.open(s.File)
+	if err != nil {
+		return err
+	}
+	if s.Size < 1 || s.Size < f.taken {
+		return fmt.Errorf("file %d (%q) is sealed at size %d, below what was read", s.File, f.name, s.Size)
+	}
+	f.sealed, f.end, f.modified = true, s.Size, s.ModifiedNanos
+	return nil
+}
+
+func (l *ledger) take(t take) error {
+	f, err := l.open(t.File)
+	if err != nil {
+		return err
+	}
+	if t.End <= f.taken {
+		return fmt.Errorf("file %d (%q) is taken to %d, not beyond %d", t.File, f.name, t.End, f.taken)
+	}
+	f.end, f.taken = t.End, t.End
+	return nil
+}
+
+// open returns file n, which must not be sealed.
+func (l *ledger) open(n int32) (*knownFile, error) {
+	if n < 0 || int(n) >= len(l.files) {
+		return nil, fmt.Errorf("file %d does not exist, there are %d", n, len(l.files))
+	}
+	if l.files[n].sealed {
+		return nil, fmt.Errorf("file %d (%q) is sealed already", n, l.files[n].name)
+	}
+	return &l.files[n], nil
+}
+
+// end returns the place of the end as far as it is known.
+func (l *ledger) end() place {
+	p := place{next: int32(len(l.files))}
+	for _, n := range l.listed {
+		p.open = append(p.open, openFile{file: n, offset: l.files[n].end})
+	}
+	return p
+}
