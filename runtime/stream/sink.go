@@ -1,0 +1,145 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/tws-go/tws/schemas"
+)
+
+// Committer is the side of an open sink that the engine's commit order talks to.
+// For each attempt of an epoch it calls Begin, then lets rows be written, then
+// Prepare; once the epoch is decided it calls Publish, as often as it takes.
+type Committer interface {
+	// Begin starts an attempt and forgets whatever an earlier attempt staged.
+	Begin(ctx context.Context, a Attempt) error
+	// Prepare makes everything written since Begin durable without making it
+	// visible, and checks everything that could make Publish fail. A sink that
+	// delivers at least once delivers here.
+	Prepare(ctx context.Context) (Staged, error)
+	// Publish makes the staged output of a decided epoch visible. It is
+	// idempotent and is called again, also by another process after a crash,
+	// until it has returned nil. It works from the publication alone. When the
+	// sink is not where the publication requires it to be, it returns a
+	// [SinkMovedError].
+	Publish(ctx context.Context, p Publication) error
+	// Close releases the sink and what is staged but not decided. It may be
+	// called more than once.
+	Close() error
+}
+
+// Writer is an open sink for rows of type T.
+type Writer[T any] interface {
+	Committer
+	// Write stages one row. Lanes are written concurrently, each by one
+	// goroutine; the order within a lane is kept, and lanes follow each other in
+	// number order. row and key belong to the caller.
+	Write(lane int, key []byte, row *T) error
+}
+
+// SinkImpl describes an output for rows of type T, of ours or of the user's own.
+type SinkImpl[T any] interface {
+	// SinkName says what the sink is, for messages: "console", "topic alerts".
+	SinkName() string
+	// OpenSink opens the sink for one flow and one run.
+	OpenSink(ctx context.Context, env SinkEnv[T]) (Writer[T], error)
+}
+
+// SinkEnv is what the engine lends a sink.
+type SinkEnv[T any] struct {
+	// Row holds the codecs of T; nil if T has none.
+	Row *Row[T]
+	// Unit is the commit unit that writes.
+	Unit Unit
+	// Log receives warnings and lifecycle messages; never nil.
+	Log *slog.Logger
+}
+
+// Unit names a commit unit: one flow of one checkpoint, in one process.
+type Unit struct {
+	Checkpoint string // the checkpoint's UID
+	Flow       string
+}
+
+// String returns "UID/flow", the name under which a sink remembers how far this
+// unit has come. It is written to sinks and must not change.
+func (u Unit) String() string { return u.Checkpoint + "/" + u.Flow }
+
+// Attempt is one try at an epoch.
+type Attempt struct {
+	Epoch  int64 // from 1
+	Number int   // from 1
+	Lanes  int   // lanes that may be written
+	// Prior is the State that the last decided epoch staged; nil before the
+	// first.
+	Prior json.RawMessage
+}
+
+// Staged is what a sink made durable in Prepare.
+type Staged struct {
+	// Artefacts lists the files that Publish needs.
+	Artefacts []Artefact `json:"artefacts,omitempty"`
+	// State is the sink's own note, in JSON: handed to Publish with the epoch
+	// and to the next epoch's Begin.
+	State json.RawMessage `json:"state,omitempty"`
+	Rows  int64           `json:"rows"`
+	Bytes int64           `json:"bytes"`
+}
+
+// Artefact is a durable file that a decision depends on.
+type Artefact struct {
+	// Path is relative to whatever owns the file: the checkpoint, or the table.
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	// Sum is the checksum of the whole file, "xxh3:" and 16 hex digits.
+	Sum string `json:"sum"`
+}
+
+// Publication tells a sink to make a decided epoch visible.
+type Publication struct {
+	Epoch   int64
+	Attempt int
+	// Manifest identifies the decision: a checksum over everything it lists.
+	Manifest string
+	Staged   Staged
+}
+
+// SinkMovedError reports that a sink is not at the place that a decision
+// requires: the checkpoint is a copy of one that went on, or somebody rolled the
+// sink back. Nothing was written.
+type SinkMovedError struct {
+	Sink string // "table sensorAlerts"
+	Unit Unit
+	// Want and Have are the sink's own words for the two places.
+	Want, Have string
+}
+
+func (e *SinkMovedError) Error() string {
+	return e.Sink + ": the last epoch written by " + e.Unit.String() + " is " + e.Have +
+		", but this checkpoint continues from " + e.Want +
+		": the checkpoint is a copy or a backup of one that has moved on, or the sink was rolled back; " +
+		"go on from the newest checkpoint, or start the copy as a pipeline of its own with --fork"
+}
+
+// TableSink is an open streaming table. Lane i may be written by one goroutine
+// while others write other lanes.
+type TableSink interface {
+	Committer
+	Lane(i int) RowWriter
+}
+
+// RowWriter takes rows column by column.
+type RowWriter interface {
+	ColumnWriter
+	BeginRow()
+	// EndRow ends the row and returns the first error its columns met.
+	EndRow() error
+}
+
+// TableSpec describes a streaming table.
+type TableSpec struct {
+	Name    string
+	Comment string
+	Columns []schemas.Field
+}
