@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// runEpoch lives through one epoch. The plan is durable. Nothing is visible
+// before the decision, and the decision is the commit: from then on the epoch is
+// only ever published, never computed again.
+func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, error) {
+	e := epoch{unit: u, plan: plan, stats: EpochStats{Flow: u.flow.Name, Epoch: plan.Epoch, Clock: time.UnixMicro(plan.ClockMicros).UTC()}}
+	steps := []struct {
+		took *time.Duration
+		do   func(context.Context) error
+	}{
+		{&e.stats.Took.Begin, e.begin},
+		{&e.stats.Took.Read, e.read},         // 2. read, decode, exchange
+		{&e.stats.Took.Sessions, e.sessions}, // 3. input sessions, then due timers, stage by stage
+		{&e.stats.Took.Prepare, e.prepare},   // 4. changelogs and the sink's output are durable
+		{&e.stats.Took.Decide, e.decide},     // 5. the commit
+		{&e.stats.Took.Publish, e.publish},   // 6. output visible, stores up to date
+	}
+	for _, step := range steps {
+		start := u.config.Clock.Now()
+		err := step.do(ctx)
+		*step.took = u.config.Clock.Now().Sub(start)
+		if err != nil {
+			return e.stats, fmt.Errorf("engine: flow %s, epoch %d: %w", u.flow.Name, plan.Epoch, err)
+		}
+	}
+	u.config.OnEpoch(e.stats)
+	return e.stats, u.maintain(ctx)
+}
+
+// epoch is one attempt at an epoch.
+type epoch struct {
+	unit     *Unit
+	plan     checkpoint.Plan
+	attempt  int
+	decision checkpoint.Decision
+	batches  [][]byte // by partition; nil where nothing changed
+	stats    EpochStats
+}
+
+func (e *epoch) begin(ctx context.Context) (err error) {
+	u := e.unit
+	if e.attempt, err = u.dir.StartAttempt(e.plan.Epoch); err != nil {
+		return err
+	}
+	e.stats.Attempt = e.attempt
+	u.budget.reset()
+	for _, s := range u.flow.Stages {
+		s.Exchange.reset()
+	}
+	for _, p := range u.partitions {
+		p.beginEpoch(e.plan.ClockMicros)
+	}
+	return u.sink.Begin(ctx, stream.Attempt{
+		Epoch: e.plan.Epoch, Number: e.attempt, Lanes: u.sinkLanes(), Prior: u.last.Sink.State,
+	})
+}
+
+func (e *epoch) read(ctx context.Context) error {
+	u := e.unit
+	stats := make([]stream.ReadStats, len(u.readers))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, r := range u.readers {
+		from, to := e.plan.Sources[i].From, e.plan.Sources[i].To
+		if from.Equal(to) {
+			continue
+		}
+		group.Go(func() (err error) {
+			if stats[i], err = r.Read(ctx, from, to); err != nil {
+				return fmt.Errorf("source %s: %w", u.flow.Sources[i].Name(), err)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	for _, s := range stats {
+		e.stats.RowsIn += s.Rows
+		e.stats.BytesIn += s.Bytes
+		e.stats.Malformed += s.Malformed
+	}
+	return err
+}
+
+// sessions runs the stages one after the other. Stage k+1 starts when stage k
+// has fired its timers, in the same epoch and at the same clock.
+func (e *epoch) sessions(ctx context.Context) error {
+	for i, stage := range e.unit.flow.Stages {
+		err := e.eachPartition(ctx, func(ctx context.Context, p *partition) error {
+			return p.runStage(ctx, i, e.unit.config.TimerLimit)
+		})
+		if err != nil {
+			return fmt.Errorf("processor %s: %w", stage.Schema.Name, err)
+		}
+	}
+	for _, p := range e.unit.partitions {
+		for _, sp := range p.stages {
+			e.stats.add(sp.metrics)
+		}
+	}
+	return nil
+}
+
+func (e *epoch) prepare(ctx context.Context) error {
+	u := e.unit
+	e.decision = checkpoint.Decision{
+		Epoch: e.plan.Epoch, Attempt: e.attempt, Plan: e.plan,
+		Changelogs: make([]stream.Artefact, len(u.partitions)),
+	}
+	if err := u.at(BeforeChangelogs); err != nil {
+		return err
+	}
+	if err := e.writeChangelogs(ctx); err != nil {
+		return err
+	}
+	if err := u.at(AfterChangelogs); err != nil {
+		return err
+	}
+	if err := u.at(BeforeStage); err != nil {
+		return err
+	}
+	staged, err := u.sink.Prepare(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", u.flow.Target, err)
+	}
+	e.decision.Sink = staged
+	e.stats.RowsOut, e.stats.BytesOut = staged.Rows, staged.Bytes
+	return u.at(AfterStage)
+}
+
+// writeChangelogs makes the state changes durable, one record for each state
+// partition that changed.
+func (e *epoch) writeChangelogs(ctx context.Context) error {
+	u := e.unit
+	e.batches = make([][]byte, len(u.partitions))
+	err := e.eachPartition(ctx, func(_ context.Context, p *partition) (err error) {
+		if p.over.empty() {
+			return nil
+		}
+		batch := p.changes(store.Mark{Epoch: e.plan.Epoch, Attempt: e.attempt})
+		e.batches[p.number] = batch
+		e.decision.Changelogs[p.number], err = u.dir.WriteChangelog(e.plan.Epoch, e.attempt, p.number, batch)
+		return err
+	})
+	for _, b := range e.batches {
+		e.stats.ChangelogBytes += int64(len(b))
+	}
+	return err
+}
+
+func (e *epoch) decide(context.Context) error {
+	u := e.unit
+	if err := u.at(BeforeDecide); err != nil {
+		return err
+	}
+	if err := u.dir.Decide(e.decision); err != nil {
+		return err
+	}
+	u.last, u.undecided = e.decision, nil
+	return u.at(AfterDecide)
+}
+
+func (e *epoch) publish(ctx context.Context) error {
+	u := e.unit
+	if err := u.publish(ctx, e.decision); err != nil {
+		return err
+	}
+	if err := u.at(BeforeApply); err != nil {
+		return err
+	}
+	err := e.eachPartition(ctx, func(_ context.Context, p *partition) error {
+		return u.apply(p, e.decision, e.batches[p.number])
+	})
+	if err != nil {
+		return err
+	}
+	return u.at(AfterApply)
+}
+
+// eachPartition works on all partitions at once.
+func (e *epoch) eachPartition(ctx context.Context, do func(context.Context, *partition) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, p := range e.unit.partitions {
+		group.Go(func() error { return do(ctx, p) })
+	}
+	return group.Wait()
+}
+
+// publish makes a decided epoch's output visible.
+func (u *Unit) publish(ctx context.Context, d checkpoint.Decision) error {
+	if err := u.at(BeforePublish); err != nil {
+		return err
+	}
+	err := u.sink.Publish(ctx, stream.Publication{
+		Epoch: d.Epoch, Attempt: d.Attempt, Manifest: d.Manifest(), Staged: d.Sink,
+	})
+	if err != nil {
+		return fmt.Errorf("%s: epoch %d is decided but not published: %w", u.flow.Target, d.Epoch, err)
+	}
+	return u.at(AfterPublish)
+}
+
+// apply brings a partition's store to a decided epoch. A partition that did not
+// change still gets the epoch's mark.
+func (u *Unit) apply(p *partition, d checkpoint.Decision, batch []byte) error {
+	if batch == nil {
+		var b store.Batch
+		b.Reset(store.Mark{Epoch: d.Epoch, Attempt: d.Attempt})
+		batch = b.Bytes()
+	}
+	p.st.SetExpiryClock(d.Plan.ClockMicros)
+	return p.st.Apply(batch)
+}
+
+// plan makes the plan of the next epoch: how far to read of each source, limited,
+// and the clock. It is nil if there is nothing to do: no row, no due timer. TTL
+// alone starts no epoch.
+func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Plan, error) {
+	p := &checkpoint.Plan{Epoch: u.last.Epoch + 1, ClockMicros: u.clock()}
+	rows := false
+	for i, r := range u.readers {
+		from := u.position(i)
+		to, err := r.Cut(ctx, from, ends[i], u.config.Limits)
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", u.flow.Sources[i].Name(), err)
+		}
+		rows = rows || !from.Equal(to)
+		p.Sources = append(p.Sources, checkpoint.SourceRange{Name: u.flow.Sources[i].Name(), From: from, To: to})
+	}
+	if rows {
+		return p, nil
+	}
+	next, err := u.nextTimer(p.ClockMicros)
+	if err != nil || next > p.ClockMicros {
+		return nil, err
+	}
+	return p, nil
+}
+
+// writePlan makes a plan durable, before any work.
+func (u *Unit) writePlan(p *checkpoint.Plan) error {
+	if err := u.at(BeforePlan); err != nil {
+		return err
+	}
+	if err := u.dir.WritePlan(*p); err != nil {
+		return err
+	}
+	u.undecided = p
+	return u.at(AfterPlan)
+}
+
+// discover asks every source for its end and makes what they need to remember
+// durable.
+func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, error) {
+	ends := make([]stream.Position, len(u.readers))
+	for i, r := range u.readers {
+		name := u.flow.Sources[i].Name()
+		end, journal, err := r.Discover(ctx, final)
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", name, err)
+		}
+		ends[i] = slices.Clone(end)
+		if journal == nil {
+			continue
+		}
+		if err := u.at(BeforeJournal); err != nil {
+			return nil, err
+		}
+		if err := u.dir.AppendJournal(name, journal); err != nil {
+			return nil, err
+		}
+		if err := u.at(AfterJournal); err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
+}

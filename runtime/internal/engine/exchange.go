@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tws-go/tws/runtime/store"
+)
+
+// ErrEpochTooLarge reports that an epoch needs more memory than its budget. The
+// epoch did not happen; lower the limits of an epoch or raise the budget.
+var ErrEpochTooLarge = errors.New("engine: epoch exceeds its memory budget")
+
+// budget counts the memory that an epoch holds, over all goroutines.
+type budget struct {
+	limit int64
+	used  atomic.Int64
+}
+
+func (b *budget) reset() { b.used.Store(0) }
+
+func (b *budget) take(n int) error {
+	if used := b.used.Add(int64(n)); used > b.limit {
+		return fmt.Errorf("%w of %d MiB: limit the rows of an epoch with --conf tws.max-rows=N, or raise tws.epoch-memory-mb",
+			ErrEpochTooLarge, b.limit>>20)
+	}
+	return nil
+}
+
+// Exchange moves encoded rows from the lanes of one stage to the state
+// partitions of the next. Rows wait in it, grouped by key, until the stage
+// before has ended. Each lane is written by one goroutine; then each partition
+// is read by one.
+//
+// Grouping allocates per key, not per row: rows of a key are a chain through a
+// lane's row list, and all bytes lie in arenas that the next epoch reuses.
+type Exchange struct {
+	groups     int
+	partitions int
+	budget     *budget
+	lanes      []*Lane
+}
+
+// Lane is one writer's side of an exchange.
+type Lane struct {
+	exchange *Exchange
+	buckets  []bucket // by state partition
+}
+
+// bucket holds what one lane sends to one partition.
+type bucket struct {
+	keys   keyIndex
+	chains []chain // by key number
+	rows   []rowRef
+	arena  []byte
+}
+
+// chain is the list of a key's rows: numbers into bucket.rows.
+type chain struct {
+	group       uint16
+	first, last int32
+}
+
+type rowRef struct {
+	off, n int
+	next   int32 // number of the key's next row, -1 at the end
+}
+
+func (x *Exchange) open(lanes, partitions, groups int, b *budget) {
+	x.partitions, x.groups, x.budget = partitions, groups, b
+	x.lanes = make([]*Lane, lanes)
+	for i := range x.lanes {
+		x.lanes[i] = &Lane{exchange: x, buckets: make([]bucket, partitions)}
+	}
+}
+
+func (x *Exchange) reset() {
+	for _, l := range x.lanes {
+		for i := range l.buckets {
+			l.buckets[i].reset()
+		}
+	}
+}
+
+// Lane returns lane i, which one goroutine at a time may write.
+func (x *Exchange) Lane(i int) *Lane { return x.lanes[i] }
+
+// Put sends a row to the partition that owns key. Both are copied.
+func (l *Lane) Put(key, row []byte) error {
+	group := store.KeyGroup(key, l.exchange.groups)
+	b := &l.buckets[store.PartitionOf(group, l.exchange.partitions, l.exchange.groups)]
+	return l.exchange.budget.take(b.put(group, key, row))
+}
+
+const rowOverhead, keyOverhead = 24, 64
+
+func (b *bucket) put(group uint16, key, row []byte) (size int) {
+	n := int32(len(b.rows))
+	b.rows = append(b.rows, rowRef{off: len(b.arena), n: len(row), next: -1})
+	b.arena = append(b.arena, row...)
+	k, added := b.keys.add(key)
+	if added {
+		b.chains = append(b.chains, chain{group: group, first: n, last: n})
+		return len(row) + rowOverhead + len(key) + keyOverhead
+	}
+	c := &b.chains[k]
+	b.rows[c.last].next = n
+	c.last = n
+	return len(row) + rowOverhead
+}
+
+func (b *bucket) reset() {
+	b.keys.reset()
+	b.chains = b.chains[:0]
+	b.rows = b.rows[:0]
+	b.arena = b.arena[:0]
+}
+
+// sessionKey is one key of a partition's input, with a prefix of it that
+// decides most comparisons without touching the key.
+type sessionKey struct {
+	group  uint16
+	lane   int32
+	entry  int32
+	prefix uint64
+}
+
+// keyRun is one session's input: a key and the places of its rows, lane by lane.
+type keyRun struct {
+	group uint16
+	key   []byte
+	parts []sessionKey
+}
+
+// sessions returns the input of a partition in session order: key group, then
+// encoded key; the rows of a key come lane by lane, in the order they were put.
+func (x *Exchange) sessions(partition int, buf []sessionKey) []sessionKey {
+	buf = buf[:0]
+	for lane, l := range x.lanes {
+		b := &l.buckets[partition]
+		for i := range b.keys.len() {
+			buf = append(buf, sessionKey{
+				group: b.chains[i].group, lane: int32(lane), entry: int32(i), prefix: keyPrefix(b.keys.key(i)),
+			})
+		}
+	}
+	slices.SortFunc(buf, func(a, b sessionKey) int {
+		if c := x.compareKeys(partition, a, b); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.lane, b.lane)
+	})
+	return buf
+}
+
+func (x *Exchange) compareKeys(partition int, a, b sessionKey) int {
+	if c := cmp.Compare(a.group, b.group); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
+		return c
+	}
+	return bytes.Compare(x.key(partition, a), x.key(partition, b))
+}
+
+func (x *Exchange) key(partition int, s sessionKey) []byte {
+	return x.lanes[s.lane].buckets[partition].keys.key(int(s.entry))
+}
+
+func keyPrefix(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var p [8]byte
+	copy(p[:], key)
+	return binary.BigEndian.Uint64(p[:])
+}
+
+// nextRun takes the first session off a sorted list.
+func (x *Exchange) nextRun(partition int, list []sessionKey) (run keyRun, rest []sessionKey) {
+	first := list[0]
+	n := 1
+	for n < len(list) && x.compareKeys(partition, first, list[n]) == 0 {
+		n++
+	}
+	return keyRun{group: first.group, key: x.key(partition, first), parts: list[:n]}, list[n:]
+}
+
+// Rows iterates over the encoded rows of one input session.
+type Rows struct {
+	exchange  *Exchange
+	partition int
+	parts     []sessionKey
+	next      int32 // row number in the first of parts, -1 to go on to the next part
+	started   bool
+}
+
+func (r *Rows) begin(x *Exchange, partition int, parts []sessionKey) {
+	*r = Rows{exchange: x, partition: partition, parts: parts}
+}
+
+// Next returns the next row. It aliases the exchange's memory.
+func (r *Rows) Next() (row []byte, ok bool) {
+	for len(r.parts) > 0 {
+		b := &r.exchange.lanes[r.parts[0].lane].buckets[r.partition]
+		if !r.started {
+			r.started = true
+			r.next = b.chains[r.parts[0].entry].first
+		}
+		if r.next >= 0 {
+			ref := &b.rows[r.next]
+			r.next = ref.next
+			return b.arena[ref.off : ref.off+ref.n], true
+		}
+		r.parts, r.started = r.parts[1:], false
+	}
+	return nil, false
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// snapshotState counts what a snapshot would save a recovery from replaying.
+type snapshotState struct {
+	known bool
+	epoch int64 // of the newest snapshot, 0 if there is none
+	bytes int64 // of changelogs since
+}
+
+// maintain takes a snapshot when one is due and drops what no recovery needs any
+// more.
+func (u *Unit) maintain(ctx context.Context) error {
+	if err := u.countChangelogs(); err != nil {
+		return err
+	}
+	due := u.last.Epoch-u.snapshot.epoch >= u.config.SnapshotEpochs || u.snapshot.bytes >= u.config.SnapshotBytes
+	if due && len(u.partitions) > 0 {
+		if err := u.takeSnapshot(ctx); err != nil {
+			return fmt.Errorf("engine: flow %s: snapshot of epoch %d: %w", u.flow.Name, u.last.Epoch, err)
+		}
+	}
+	if err := u.at(BeforeRetain); err != nil {
+		return err
+	}
+	if err := u.dir.Retain(u.config.RetainEpochs); err != nil {
+		return err
+	}
+	return u.at(AfterRetain)
+}
+
+func (u *Unit) countChangelogs() error {
+	if !u.snapshot.known {
+		epoch, _, err := u.dir.NewestSnapshot(u.last.Epoch)
+		if err != nil {
+			return err
+		}
+		u.snapshot = snapshotState{known: true, epoch: epoch}
+	}
+	for _, c := range u.last.Changelogs {
+		u.snapshot.bytes += c.Size
+	}
+	return nil
+}
+
+func (u *Unit) takeSnapshot(ctx context.Context) error {
+	if err := u.at(BeforeSnapshot); err != nil {
+		return err
+	}
+	s, err := u.dir.BeginSnapshot(u.last.Epoch)
+	if err != nil {
+		return err
+	}
+	for _, p := range u.partitions {
+		if err := errors.Join(ctx.Err(), p.st.Snapshot(s.PartitionDir(p.number))); err != nil {
+			return errors.Join(err, s.Abort())
+		}
+	}
+	if err := s.Commit(); err != nil {
+		return errors.Join(err, s.Abort())
+	}
+	u.snapshot.epoch, u.snapshot.bytes = u.last.Epoch, 0
+	return u.at(AfterSnapshot)
+}

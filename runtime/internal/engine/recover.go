@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// recover brings everything to the last decided epoch: output published, stores
+// replayed, plans beyond the first undecided epoch dropped. The undecided plan,
+// if there is one, is run before anything new.
+func (u *Unit) recover(ctx context.Context) error {
+	last, decided, err := u.dir.LastDecision()
+	if err != nil {
+		return err
+	}
+	if decided {
+		u.last = last
+		if err := u.publish(ctx, last); err != nil {
+			return err
+		}
+	}
+	if err := u.openPartitions(ctx); err != nil {
+		return err
+	}
+	if err := u.dir.DiscardPlansAfter(u.last.Epoch + 1); err != nil {
+		return err
+	}
+	plan, ok, err := u.dir.Plan(u.last.Epoch + 1)
+	if err != nil || !ok {
+		return err
+	}
+	if err := u.checkPlan(plan); err != nil {
+		return err
+	}
+	u.undecided = &plan
+	u.log.Info("an epoch was planned but not decided; it runs again as planned", "epoch", plan.Epoch)
+	return nil
+}
+
+// checkPlan refuses to rerun a plan whose sources the flow no longer has.
+func (u *Unit) checkPlan(p checkpoint.Plan) error {
+	planned := make([]string, len(p.Sources))
+	same := len(p.Sources) == len(u.flow.Sources)
+	for i, s := range p.Sources {
+		planned[i] = s.Name
+		same = same && s.Name == u.flow.Sources[i].Name()
+	}
+	if same {
+		return nil
+	}
+	return fmt.Errorf("epoch %d is planned but not decided, with sources %q, which the flow no longer has in that order: let it finish with the sources it had, then change them",
+		p.Epoch, planned)
+}
+
+func (u *Unit) openPartitions(ctx context.Context) error {
+	for n := range u.meta.Partitions {
+		if len(u.flow.Stages) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		st, err := u.openStore(n)
+		if err != nil {
+			return fmt.Errorf("state partition %d: %w", n, err)
+		}
+		p, err := openPartition(n, u.meta.Partitions, u.groups, st, u.flow.Stages, &u.budget)
+		u.partitions = append(u.partitions, p)
+		if err != nil {
+			return fmt.Errorf("state partition %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// openStore opens a partition's store at the last decided epoch: the working
+// store if it can be trusted, else one made from the newest snapshot, brought up
+// to date from the changelogs.
+func (u *Unit) openStore(n int) (store.Store, error) {
+	st, from, err := u.openWorking(n)
+	if err != nil {
+		return nil, err
+	}
+	if st == nil {
+		if st, from, err = u.restore(n); err != nil {
+			return nil, err
+		}
+	}
+	if err := u.replay(st, n, from); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	st.SetExpiryClock(u.last.Plan.ClockMicros)
+	return st, nil
+}
+
+// openWorking opens the working store, unless it cannot be trusted: its mark is
+// not a decision of this checkpoint, or the changelogs after it are gone.
+func (u *Unit) openWorking(n int) (store.Store, int64, error) {
+	dir := u.dir.StoreDir(n)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, 0, nil
+	}
+	st, err := u.config.Stores.Open(dir)
+	if errors.Is(err, store.ErrCorrupt) {
+		u.log.Warn("the working state store is damaged; it is made anew from snapshot and changelogs", "partition", n, "error", err)
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	mark, ok, err := st.Applied()
+	if err != nil {
+		return nil, 0, errors.Join(err, st.Close())
+	}
+	trusted, err := u.trusts(mark, ok)
+	if err != nil {
+		return nil, 0, errors.Join(err, st.Close())
+	}
+	if trusted {
+		return st, mark.Epoch, nil
+	}
+	if ok {
+		u.log.Info("the working state store is not at a decided epoch of this checkpoint; it is made anew", "partition", n, "epoch", mark.Epoch, "attempt", mark.Attempt)
+	}
+	return nil, 0, st.Close()
+}
+
+func (u *Unit) trusts(mark store.Mark, ok bool) (bool, error) {
+	if !ok || mark.Epoch > u.last.Epoch {
+		return false, nil
+	}
+	d, ok, err := u.dir.Decision(mark.Epoch)
+	return ok && d.Attempt == mark.Attempt, err
+}
+
+// restore makes the working store anew, from the newest snapshot or empty.
+func (u *Unit) restore(n int) (store.Store, int64, error) {
+	dir := u.dir.StoreDir(n)
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, 0, err
+	}
+	epoch, ok, err := u.dir.NewestSnapshot(u.last.Epoch)
+	if err != nil {
+		return nil, 0, err
+	}
+	if ok {
+		if err := u.dir.VerifySnapshot(epoch); err != nil {
+			return nil, 0, err
+		}
+		if err := u.config.Stores.Restore(u.dir.SnapshotDir(epoch, n), dir); err != nil {
+			return nil, 0, err
+		}
+	}
+	st, err := u.config.Stores.Open(dir)
+	return st, epoch, err
+}
+
+// replay applies the changelogs of the epochs after from.
+func (u *Unit) replay(st store.Store, n int, from int64) error {
+	for e := from + 1; e <= u.last.Epoch; e++ {
+		d, ok, err := u.dir.Decision(e)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("%w: the decision of epoch %d is missing, and no snapshot covers it: restore the checkpoint from a copy", checkpoint.ErrCorrupt, e)
+		}
+		if n >= len(d.Changelogs) {
+			return fmt.Errorf("%w: the decision of epoch %d lists %d changelogs, state partition %d has none", checkpoint.ErrCorrupt, e, len(d.Changelogs), n)
+		}
+		if err := u.replayEpoch(st, d, d.Changelogs[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *Unit) replayEpoch(st store.Store, d checkpoint.Decision, log stream.Artefact) error {
+	want := store.Mark{Epoch: d.Epoch, Attempt: d.Attempt}
+	if log.Path == "" { // nothing changed
+		var b store.Batch
+		b.Reset(want)
+		return st.Apply(b.Bytes())
+	}
+	batch, err := u.dir.ReadChangelog(log)
+	if err != nil {
+		return err
+	}
+	if err := store.EachRecord(batch, func(store.Family, []byte, []byte, bool) {}); err != nil {
+		return fmt.Errorf("changelog %s: %w", log.Path, err)
+	}
+	mark, err := store.BatchMark(batch)
+	if err != nil {
+		return fmt.Errorf("changelog %s: %w", log.Path, err)
+	}
+	if mark != want {
+		return fmt.Errorf("%w: changelog %s is of epoch %d, attempt %d", checkpoint.ErrCorrupt, log.Path, mark.Epoch, mark.Attempt)
+	}
+	return st.Apply(batch)
+}

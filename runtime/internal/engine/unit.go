@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// Config is how a unit runs. The zero value of a field means its default.
+type Config struct {
+	Stores store.Engine
+	Clock  Clock        // default SystemClock
+	Log    *slog.Logger // default discards
+	// Partitions is the number of state partitions of a flow that starts for the
+	// first time; later the checkpoint says. Default 4.
+	Partitions int
+	Limits     stream.Limits // of one source in one epoch; default none
+	// TimerLimit is how many timers of a state partition and stage fire in one
+	// epoch. Default 100,000.
+	TimerLimit int64
+	// MemoryBytes bounds what an epoch holds in memory. Default 512 MiB.
+	MemoryBytes int64
+	// SnapshotEpochs and SnapshotBytes say after how many epochs or changelog
+	// bytes a snapshot is taken. Defaults 1,000 and 64 MiB.
+	SnapshotEpochs int64
+	SnapshotBytes  int64
+	// RetainEpochs is how many decided epochs stay recoverable. Default 100.
+	RetainEpochs int64
+	// MaxEpochs stops a run after that many epochs; 0 means never.
+	MaxEpochs int64
+	// OnEpoch is called after every epoch, and must not block.
+	OnEpoch func(EpochStats)
+	// AtPoint is called at every [Point] of the commit order; an error ends the
+	// run there as a crash would. For tests.
+	AtPoint func(Point) error
+}
+
+func (c Config) withDefaults() Config {
+	set := func(p *int64, d int64) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	if c.Clock == nil {
+		c.Clock = SystemClock{}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Partitions == 0 {
+		c.Partitions = 4
+	}
+	set(&c.TimerLimit, 100_000)
+	set(&c.MemoryBytes, 512<<20)
+	set(&c.SnapshotEpochs, 1_000)
+	set(&c.SnapshotBytes, 64<<20)
+	set(&c.RetainEpochs, 100)
+	if c.OnEpoch == nil {
+		c.OnEpoch = func(EpochStats) {}
+	}
+	if c.AtPoint == nil {
+		c.AtPoint = func(Point) error { return nil }
+	}
+	return c
+}
+
+// Unit is a commit unit: one flow in one process, with its own epochs, plans,
+// decisions and directory in the checkpoint. It is used by one goroutine.
+type Unit struct {
+	flow   *Flow
+	config Config
+	log    *slog.Logger
+	groups int
+	id     stream.Unit
+
+	dir        *checkpoint.Flow
+	meta       checkpoint.FlowMeta
+	readers    []Reader
+	sink       stream.Committer
+	partitions []*partition
+	budget     budget
+
+	last      checkpoint.Decision // the newest decision; Epoch 0 if there is none
+	undecided *checkpoint.Plan    // a plan of a run before, to be done first
+	snapshot  snapshotState
+	failed    bool // an epoch failed: the unit can only be closed
+}
+
+// OpenUnit opens a flow's unit and recovers it to its last decided epoch. Close
+// must be called whatever happens later, but not after an error.
+func OpenUnit(ctx context.Context, c *checkpoint.Checkpoint, flow *Flow, config Config) (*Unit, error) {
+	u := &Unit{flow: flow, config: config.withDefaults(), groups: c.KeyGroups()}
+	u.log = u.config.Log.With("flow", flow.Name)
+	u.budget.limit = u.config.MemoryBytes
+	u.id = stream.Unit{Checkpoint: c.UID(), Flow: flow.Name}
+	var err error
+	if u.dir, err = c.Flow(flow.Name); err != nil {
+		return nil, fmt.Errorf("engine: flow %s: %w", flow.Name, err)
+	}
+	if err := u.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("engine: flow %s: %w", flow.Name, err), u.Close())
+	}
+	return u, nil
+}
+
+func (u *Unit) open(ctx context.Context) error {
+	if err := u.openMeta(); err != nil {
+		return err
+	}
+	u.openExchanges()
+	var err error
+	if u.sink, err = u.flow.OpenSink(ctx, u.id, u.log); err != nil {
+		return err
+	}
+	if err := u.openSources(ctx); err != nil {
+		return err
+	}
+	return u.recover(ctx)
+}
+
+// openMeta compares the flow with what its checkpoint was made with.
+func (u *Unit) openMeta() error {
+	declared := u.declaredMeta()
+	stored, ok, err := u.dir.Meta()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		u.meta = declared
+		return u.dir.PutMeta(declared)
+	}
+	if err := compatibleMeta(stored, declared); err != nil {
+		return err
+	}
+	if stored.Partitions != declared.Partitions {
+		u.log.Info("the checkpoint keeps its number of state partitions", "partitions", stored.Partitions, "configured", declared.Partitions)
+		declared.Partitions = stored.Partitions
+	}
+	u.meta = declared
+	if sameMeta(stored, declared) {
+		return nil
+	}
+	return u.dir.PutMeta(declared)
+}
+
+func (u *Unit) openExchanges() {
+	lanes := len(u.flow.Sources)
+	for _, stage := range u.flow.Stages {
+		stage.Exchange.open(lanes, u.meta.Partitions, u.groups, &u.budget)
+		lanes = u.meta.Partitions
+	}
+}
+
+// sinkLanes is how many lanes of the sink are written.
+func (u *Unit) sinkLanes() int {
+	if len(u.flow.Stages) == 0 {
+		return len(u.flow.Sources)
+	}
+	return u.meta.Partitions
+}
+
+func (u *Unit) openSources(ctx context.Context) error {
+	for lane, s := range u.flow.Sources {
+		journal, err := u.dir.Journal(s.Name())
+		if err != nil {
+			return err
+		}
+		r, err := s.Open(ctx, SourceEnv{
+			Lane: lane, Log: u.log.With("source", s.Name()), Now: u.config.Clock.Now, Journal: journal,
+		})
+		if err != nil {
+			return fmt.Errorf("source %s: %w", s.Name(), err)
+		}
+		u.readers = append(u.readers, r)
+	}
+	return nil
+}
+
+// Epoch returns the number of the last decided epoch, 0 before the first.
+func (u *Unit) Epoch() int64 { return u.last.Epoch }
+
+// position returns where the next epoch begins to read source i.
+func (u *Unit) position(i int) stream.Position {
+	for _, r := range u.last.Plan.Sources {
+		if r.Name == u.flow.Sources[i].Name() {
+			return r.To
+		}
+	}
+	return nil
+}
+
+// clock reads the clock for a new epoch. It never goes back, not even between
+// runs on machines whose clocks differ.
+func (u *Unit) clock() int64 {
+	return max(u.config.Clock.Now().UnixMicro(), u.last.Plan.ClockMicros)
+}
+
+// NextTimer returns the instant of the flow's earliest timer; ok is false if
+// there is none.
+func (u *Unit) NextTimer() (at time.Time, ok bool, err error) {
+	next, err := u.nextTimer(u.clock())
+	if err != nil || next == math.MaxInt64 {
+		return time.Time{}, false, err
+	}
+	return time.UnixMicro(next).UTC(), true, nil
+}
+
+func (u *Unit) nextTimer(now int64) (int64, error) {
+	earliest := int64(math.MaxInt64)
+	for _, p := range u.partitions {
+		at, err := p.nextTimer(now)
+		if err != nil {
+			return 0, err
+		}
+		earliest = min(earliest, at)
+	}
+	return earliest, nil
+}
+
+func (u *Unit) at(p Point) error { return u.config.AtPoint(p) }
+
+// Close releases everything. State stores stay as the last decided epoch left
+// them; a failed epoch leaves no trace in them.
+func (u *Unit) Close() error {
+	var errs []error
+	for _, p := range u.partitions {
+		errs = append(errs, p.close())
+	}
+	for _, r := range u.readers {
+		errs = append(errs, r.Close())
+	}
+	if u.sink != nil {
+		errs = append(errs, u.sink.Close())
+	}
+	u.partitions, u.readers, u.sink = nil, nil, nil
+	return errors.Join(errs...)
+}
