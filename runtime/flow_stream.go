@@ -1,0 +1,156 @@
+package tws
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// Endless and Finite mark streams without and with an end.
+type (
+	Endless struct{}
+	Finite  struct{}
+)
+
+// Stream is an endless stream of rows, Bounded one that ends.
+type (
+	Stream[T any]  = S[T, Endless]
+	Bounded[T any] = S[T, Finite]
+)
+
+// S is a stream of rows of type T in a flow, endless or finite as B says. Use it
+// under its names [Stream] and [Bounded]. A stream is consumed once: by an
+// operator, or by being returned from the flow function.
+type S[T, B any] struct {
+	node *node[T]
+}
+
+// node is a place in a flow where rows of one type come out. Each lane of it has
+// a consumer of its own, since lanes run at the same time.
+type node[T any] struct {
+	flow     *Flow
+	consumer func(lane int) push[T]
+}
+
+// push hands a row on, with the encoded grouping key it was emitted under, nil
+// if it comes from a source. Both belong to the caller.
+type push[T any] func(row *T, key []byte) error
+
+// anyNode is a node of any row type.
+type anyNode interface{ check() error }
+
+func newNode[T any](f *Flow) *node[T] {
+	n := &node[T]{flow: f}
+	f.nodes = append(f.nodes, n)
+	return n
+}
+
+// check fails for a stream that leads nowhere.
+func (n *node[T]) check() error {
+	if n.consumer != nil {
+		return nil
+	}
+	return fmt.Errorf("a stream of %s is made but never used: return it from the flow function or drop it", reflect.TypeFor[T]())
+}
+
+// consume makes the stream's one consumer known.
+func (s S[T, B]) consume(consumer func(lane int) push[T]) {
+	if s.node == nil {
+		return
+	}
+	if s.node.consumer != nil {
+		s.node.flow.fail(fmt.Errorf("a stream of %s is used twice: a stream has one consumer; read the source a second time instead", reflect.TypeFor[T]()))
+	}
+	s.node.consumer = consumer
+}
+
+// ReadStream reads an endless source.
+func ReadStream[T any](f *Flow, s Source[T]) Stream[T] {
+	return S[T, Endless]{read(f, s)}
+}
+
+// ReadBounded reads a source that has an end.
+func ReadBounded[T any](f *Flow, s BoundedSource[T]) Bounded[T] {
+	return S[T, Finite]{read[T](f, s)}
+}
+
+func read[T any](f *Flow, s Source[T]) *node[T] {
+	if other := f.pipeline.replaceSource(s.SourceName(), reflect.TypeFor[T]()); other != nil {
+		s = other.(Source[T])
+	}
+	n := newNode[T](f)
+	f.sources = append(f.sources, &source[T]{source: s, node: n})
+	return n
+}
+
+// Map applies fn to every row. fn must depend on nothing but the row, and must
+// be safe for concurrent use.
+func Map[T, U, B any](s S[T, B], fn func(T) U) S[U, B] {
+	out := newNode[U](s.node.flow)
+	s.consume(func(lane int) push[T] {
+		down := out.consumer(lane)
+		var mapped U
+		return func(row *T, key []byte) error {
+			mapped = fn(*row)
+			return down(&mapped, key)
+		}
+	})
+	return S[U, B]{out}
+}
+
+// Grouped is a stream whose rows have a key.
+type Grouped[K, T, B any] struct {
+	stream S[T, B]
+	key    func(T) K
+}
+
+// GroupBy gives every row a key. key must depend on nothing but the row, and
+// must be safe for concurrent use.
+func GroupBy[T, B, K any](s S[T, B], key func(T) K) Grouped[K, T, B] {
+	return Grouped[K, T, B]{stream: s, key: key}
+}
+
+// source connects a typed source with the engine.
+type source[T any] struct {
+	source Source[T]
+	node   *node[T]
+}
+
+// Name implements engine.Source.
+func (s *source[T]) Name() string { return s.source.SourceName() }
+
+// Open implements engine.Source.
+func (s *source[T]) Open(ctx context.Context, env engine.SourceEnv) (engine.Reader, error) {
+	r, err := s.source.Open(ctx, stream.SourceEnv[T]{
+		Row: rowOf[T](s.node.flow.pipeline), Log: env.Log, Now: env.Now, Journal: env.Journal,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &reader[T]{Reader: r, push: s.node.consumer(env.Lane)}, nil
+}
+
+// reader pushes what a typed reader yields.
+type reader[T any] struct {
+	stream.Reader[T]
+	push push[T]
+}
+
+// Read implements engine.Reader. A panic in a function of the user on the rows'
+// way becomes an error.
+func (r *reader[T]) Read(ctx context.Context, from, to stream.Position) (stats stream.ReadStats, err error) {
+	var at stream.Record[T]
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("row at partition %d, offset %d: panic: %v\n%s", at.Partition, at.Offset, p, debug.Stack())
+		}
+	}()
+	return r.Reader.Read(ctx, from, to, func(rec *stream.Record[T]) error {
+		at.Partition, at.Offset = rec.Partition, rec.Offset
+		return r.push(&rec.Row, nil)
+	})
+}

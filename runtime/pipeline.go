@@ -1,0 +1,184 @@
+package tws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// The names of engine types that options use.
+type (
+	// Clock is the one source of time of a pipeline.
+	Clock = engine.Clock
+	// EpochStats is what one epoch did.
+	EpochStats = engine.EpochStats
+	// Point names a moment in the commit order.
+	Point = engine.Point
+)
+
+// Points lists the moments of the commit order, for tests that stop a pipeline
+// at each of them.
+func Points() []Point { return engine.Points() }
+
+// Options say how a pipeline runs. The zero value of a field means its default.
+type Options struct {
+	// Checkpoint is the folder of the checkpoint; it is created if it does not
+	// exist. Required.
+	Checkpoint string
+	// Clock defaults to the machine's.
+	Clock Clock
+	// Conf is the configuration that flows read, by key. Keys that begin with
+	// "tws." configure the engine; see docs/reference/configuration.md.
+	Conf map[string]string
+	// Fork gives an existing checkpoint an identity of its own: for a copy that
+	// goes on as a pipeline of its own.
+	Fork bool
+	// Grace is how long a cancelled Run may take to finish the epochs it is in.
+	// Defaults to 30 s.
+	Grace time.Duration
+	// Log defaults to discarding. The library logs lifecycle, never rows.
+	Log *slog.Logger
+	// MaxEpochs ends a run after that many epochs of each flow. 0 means never.
+	MaxEpochs int64
+	// OnEpoch is called synchronously after every epoch, by several goroutines
+	// if there are several flows; it must not block.
+	OnEpoch func(EpochStats)
+	// Stores opens the state stores. Required.
+	Stores store.Engine
+	// Tables opens the streaming tables; needed if a flow writes one.
+	Tables TableStore
+	// Trigger says when epochs run. Defaults to AvailableNow.
+	Trigger Trigger
+
+	// AtPoint is called at every point of the commit order; an error ends the run
+	// as a crash would. For tests.
+	AtPoint func(Point) error
+	// NoSync skips waiting for the disk. For tests: a power failure may lose or
+	// damage what a process crash does not.
+	NoSync bool
+	// ReplaceSource returns a Source of the row type to read instead of the
+	// source of that name, or nil. For tests.
+	ReplaceSource func(name string, row reflect.Type) any
+}
+
+// Trigger says when the epochs of a flow run.
+type Trigger struct{ interval time.Duration }
+
+// AvailableNow runs until everything that is there at the start has been read
+// and all due timers have fired, then ends.
+func AvailableNow() Trigger { return Trigger{} }
+
+// ProcessingTime runs an epoch every interval, if there are new rows or due
+// timers, until it is stopped.
+func ProcessingTime(interval time.Duration) Trigger { return Trigger{interval: interval} }
+
+// Pipeline is a set of flows with their tables and sinks. Build it by one
+// goroutine, then open or run it.
+type Pipeline struct {
+	options Options
+	conf    *conf
+	tables  map[any]TableOptions
+	rows    map[reflect.Type]any
+	flows   []flowSpec
+	errs    []error
+}
+
+// flowSpec is a declared flow.
+type flowSpec struct {
+	name  string
+	once  bool
+	build func() (*engine.Flow, error)
+}
+
+// NewPipeline returns a pipeline without flows. Generated code adds the flows of
+// an annotated package:
+//
+//	p := tws.NewPipeline(options)
+//	heartbeat.Register(p)
+//	err := p.Run(ctx)
+func NewPipeline(o Options) *Pipeline {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Grace == 0 {
+		o.Grace = 30 * time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = engine.SystemClock{}
+	}
+	return &Pipeline{
+		options: o, conf: newConf(o.Conf),
+		tables: map[any]TableOptions{}, rows: map[reflect.Type]any{},
+	}
+}
+
+func (p *Pipeline) fail(err error) { p.errs = append(p.errs, err) }
+
+func (p *Pipeline) replaceSource(name string, row reflect.Type) any {
+	if p.options.ReplaceSource == nil {
+		return nil
+	}
+	return p.options.ReplaceSource(name, row)
+}
+
+// AppendFlow declares a flow: name is its identity in the checkpoint, fn builds
+// it, its rows are appended to target. It may be called in a loop.
+func AppendFlow[T any](p *Pipeline, target Target[T], name string, fn func(*Flow) Stream[T]) {
+	addFlow(p, target, name, false, fn)
+}
+
+// AppendOnce declares a flow that reads what is there when it first runs and
+// never again: a backfill. A run that is cut short is finished by the next.
+func AppendOnce[T any](p *Pipeline, target Target[T], name string, fn func(*Flow) Bounded[T]) {
+	addFlow(p, target, name, true, fn)
+}
+
+// AppendTestFlow declares a flow of either kind. For test harnesses.
+func AppendTestFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Flow) S[T, B]) {
+	addFlow(p, target, name, false, fn)
+}
+
+func addFlow[T, B any](p *Pipeline, target Target[T], name string, once bool, fn func(*Flow) S[T, B]) {
+	if !validName(name) {
+		p.fail(fmt.Errorf("tws: flow name %q: use letters, digits, '-', '_' and '.' only", name))
+	}
+	for _, f := range p.flows {
+		if f.name == name {
+			p.fail(fmt.Errorf("tws: two flows are called %s", name))
+		}
+	}
+	p.flows = append(p.flows, flowSpec{name: name, once: once, build: func() (*engine.Flow, error) {
+		return buildFlow(p, target, name, fn)
+	}})
+}
+
+// buildFlow calls the flow function and connects its last stream to the target.
+func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Flow) S[T, B]) (*engine.Flow, error) {
+	f := &Flow{name: name, pipeline: p}
+	var writer stream.Writer[T]
+	last := fn(f)
+	if last.node == nil {
+		f.fail(errors.New("the flow function returns a stream that no call made"))
+	}
+	last.consume(func(lane int) push[T] {
+		return func(row *T, key []byte) error { return writer.Write(lane, key, row) }
+	})
+	built, err := f.build()
+	if err != nil {
+		return nil, err
+	}
+	built.Target = target.targetName(p)
+	built.OpenSink = func(ctx context.Context, unit stream.Unit, log *slog.Logger) (stream.Committer, error) {
+		w, err := target.openTarget(ctx, p, unit, log)
+		writer = w
+		return w, err
+	}
+	return built, nil
+}

@@ -1,0 +1,171 @@
+package tws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/internal/engine"
+)
+
+// Run opens the pipeline, recovers it to where its checkpoint says, and runs it
+// as its trigger says. When ctx is cancelled, every flow finishes the epoch it is
+// in, within the grace period, and Run returns nil. When a flow fails, the others
+// finish their epochs and Run returns the error.
+func (p *Pipeline) Run(ctx context.Context) error {
+	r, err := p.Open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Run(ctx), r.Close())
+}
+
+// Open opens the checkpoint and every flow, and recovers them: output of decided
+// epochs is published, state is brought up to date. Close the runner when done.
+func (p *Pipeline) Open(ctx context.Context) (*Runner, error) {
+	flows, config, err := p.build()
+	if err != nil {
+		return nil, err
+	}
+	if p.options.Checkpoint == "" {
+		return nil, &ConfigError{Key: "checkpoint", Reason: "a folder for the checkpoint is required"}
+	}
+	if p.options.Stores == nil {
+		return nil, &ConfigError{Key: "stores", Reason: "a state store is required"}
+	}
+	c, err := checkpoint.Open(p.options.Checkpoint, checkpoint.Options{
+		Fork: p.options.Fork, Log: p.options.Log, NoSync: p.options.NoSync,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{pipeline: p, checkpoint: c}
+	for i, f := range flows {
+		u, err := engine.OpenUnit(ctx, c, f, config)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.units = append(r.units, unit{Unit: u, once: p.flows[i].once})
+	}
+	return r, nil
+}
+
+// build calls every flow function and checks all configuration.
+func (p *Pipeline) build() ([]*engine.Flow, engine.Config, error) {
+	config, errs := p.conf.engineConf()
+	errs = append(errs, p.errs...)
+	var flows []*engine.Flow
+	for _, spec := range p.flows {
+		f, err := spec.build()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		flows = append(flows, f)
+	}
+	if len(p.flows) == 0 {
+		errs = append(errs, errors.New("tws: the pipeline has no flows: call the generated Register, or AppendFlow"))
+	}
+	if len(errs) == 0 {
+		errs = p.conf.unread()
+	}
+	o := p.options
+	config.Stores, config.Clock, config.Log = o.Stores, o.Clock, o.Log
+	config.MaxEpochs, config.OnEpoch, config.AtPoint = o.MaxEpochs, o.OnEpoch, o.AtPoint
+	return flows, config, errors.Join(errs...)
+}
+
+// Runner is an open pipeline. It is used by one goroutine.
+type Runner struct {
+	pipeline   *Pipeline
+	checkpoint *checkpoint.Checkpoint
+	units      []unit
+}
+
+// unit is an open flow.
+type unit struct {
+	*engine.Unit
+	once bool
+}
+
+// Run runs all flows as the pipeline's trigger says; see [Pipeline.Run]. After an
+// error the runner can only be closed.
+func (r *Runner) Run(ctx context.Context) error {
+	return r.each(ctx, func(hard context.Context, stop <-chan struct{}, u unit) error {
+		switch {
+		case u.once:
+			return u.RunOnce(hard, stop)
+		case r.pipeline.options.Trigger.interval > 0:
+			return u.RunInterval(hard, stop, r.pipeline.options.Trigger.interval)
+		default:
+			return u.RunAvailable(hard, stop)
+		}
+	})
+}
+
+// Drain runs all flows until everything that is there has been read and all due
+// timers have fired, whatever the trigger.
+func (r *Runner) Drain(ctx context.Context) error {
+	return r.each(ctx, func(hard context.Context, stop <-chan struct{}, u unit) error {
+		return u.RunAvailable(hard, stop)
+	})
+}
+
+// each works on all flows at once. Cancelling ctx, or a flow that fails, asks the
+// flows to stop after the epoch they are in; the context they work with ends only
+// when the grace period has passed.
+func (r *Runner) each(ctx context.Context, do func(hard context.Context, stop <-chan struct{}, u unit) error) error {
+	hard, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
+	group, soft := errgroup.WithContext(ctx)
+	done := make(chan struct{})
+	defer close(done)
+	go r.graceful(soft, done, abort)
+	for _, u := range r.units {
+		group.Go(func() error { return do(hard, soft.Done(), u) })
+	}
+	return group.Wait()
+}
+
+func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort context.CancelCauseFunc) {
+	select {
+	case <-done:
+		return
+	case <-soft.Done():
+	}
+	select {
+	case <-done:
+	case <-r.pipeline.options.Clock.After(r.pipeline.options.Grace):
+		abort(fmt.Errorf("tws: an epoch did not finish within %s; it is dropped and runs again at the next start", r.pipeline.options.Grace))
+	}
+}
+
+// NextTimer returns the earliest instant at which a timer is due; ok is false if
+// no timer is set.
+func (r *Runner) NextTimer() (at time.Time, ok bool, err error) {
+	for _, u := range r.units {
+		t, set, err := u.NextTimer()
+		if err != nil {
+			return time.Time{}, false, err
+		}
+		if set && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	return at, ok, nil
+}
+
+// Close closes every flow and the checkpoint. State stays as the last decided
+// epochs left it.
+func (r *Runner) Close() error {
+	var errs []error
+	for _, u := range r.units {
+		errs = append(errs, u.Close())
+	}
+	r.units = nil
+	return errors.Join(append(errs, r.checkpoint.Close())...)
+}

@@ -1,0 +1,212 @@
+package tws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"runtime/debug"
+	"time"
+
+	"github.com/tws-go/tws/codec"
+	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/schemas"
+)
+
+// TransformWithState sends each key's rows through a processor. factory makes an
+// instance for each state partition, and one more to ask for its declarations;
+// it must give all of them the same configuration.
+func TransformWithState[K, In, B, Out any, P StatefulProcessor[K, In, Out]](g Grouped[K, In, B], factory func() P) S[Out, B] {
+	f := g.stream.node.flow
+	t := &transform[K, In, Out]{
+		factory: func() StatefulProcessor[K, In, Out] { return factory() },
+		out:     newNode[Out](f),
+	}
+	t.binding = factory().BindTWS(&Binder{})
+	if t.binding.Processor.Name == "" {
+		f.fail(errNotGenerated(reflect.TypeFor[P]().String()))
+		return S[Out, B]{t.out}
+	}
+	if t.binding.Processor.TimeMode == schemas.TimeEvent {
+		f.fail(fmt.Errorf("processor %s: time=event needs a watermark on its input, which this version does not have; use time=processing", t.binding.Processor.Name))
+	}
+	t.useRows(f.pipeline)
+	stage := &engine.Stage{Schema: t.binding.Processor, Exchange: new(engine.Exchange), Open: t.open}
+	f.stages = append(f.stages, stage)
+	g.stream.consume(func(lane int) push[In] { return t.input(stage.Exchange.Lane(lane), g.key) })
+	return S[Out, B]{t.out}
+}
+
+// transform is a processor in a flow.
+type transform[K, In, Out any] struct {
+	factory func() StatefulProcessor[K, In, Out]
+	binding Binding[K, In, Out]
+	out     *node[Out]
+}
+
+// useRows makes the processor's row codecs known to the pipeline, for sources
+// and sinks whose row type is of another package.
+func (t *transform[K, In, Out]) useRows(p *Pipeline) {
+	UseRow(p, t.binding.In)
+	UseRow(p, t.binding.Out)
+}
+
+// input returns the consumer that sends rows into a lane of the exchange.
+func (t *transform[K, In, Out]) input(lane *engine.Lane, keyOf func(In) K) push[In] {
+	var key, encoded []byte
+	return func(row *In, _ []byte) error {
+		key = t.binding.Key.Append(key[:0], keyOf(*row))
+		encoded = t.binding.In.Append(encoded[:0], row)
+		return lane.Put(key, encoded)
+	}
+}
+
+func (t *transform[K, In, Out]) open(partition int, s *engine.Session) (engine.Instance, error) {
+	i := &instance[K, In, Out]{name: t.binding.Processor.Name, processor: t.factory(), binder: &Binder{session: s}}
+	i.binding = i.processor.BindTWS(i.binder)
+	if i.binding.Processor.Name == "" {
+		return nil, errNotGenerated(fmt.Sprintf("%T", i.processor))
+	}
+	call := callContext{session: s, timers: i.binding.Processor.TimeMode != schemas.TimeNone, run: func() context.Context { return i.ctx }}
+	i.input, i.timer = InputContext{call}, TimerContext{call}
+	i.out = emitter[Out]{down: t.out.consumer(partition), session: s}
+	i.seq = i.eachRow
+	i.timers = map[int]string{}
+	for _, t := range i.binding.Processor.Timers {
+		i.timers[t.ID] = t.Name
+	}
+	return i, nil
+}
+
+// instance runs a processor in one state partition.
+type instance[K, In, Out any] struct {
+	name      string
+	processor StatefulProcessor[K, In, Out]
+	binder    *Binder
+	binding   Binding[K, In, Out]
+	timers    map[int]string // names by id
+	input     InputContext
+	timer     TimerContext
+	out       emitter[Out]
+	seq       iter.Seq[In]
+
+	// The call that runs.
+	ctx    context.Context // lent to the callback through its own context type
+	key    K
+	reader codec.KeyReader
+	rows   *engine.Rows
+	rowErr error
+}
+
+// Input implements engine.Instance.
+func (i *instance[K, In, Out]) Input(ctx context.Context, key []byte, rows *engine.Rows) error {
+	if err := i.begin(ctx, key); err != nil {
+		return err
+	}
+	i.rows = rows
+	return i.finish("HandleInputRows", i.handleInput())
+}
+
+func (i *instance[K, In, Out]) handleInput() (err error) {
+	defer i.catch("HandleInputRows", &err)
+	return i.processor.HandleInputRows(&i.input, i.key, i.seq, &i.out)
+}
+
+// Timer implements engine.Instance.
+func (i *instance[K, In, Out]) Timer(ctx context.Context, key []byte, t engine.FiredTimer) error {
+	if err := i.begin(ctx, key); err != nil {
+		return err
+	}
+	return i.finish("HandleExpiredTimer", i.handleTimer(ExpiredTimer{
+		at: time.UnixMicro(t.Micros).UTC(), name: i.timers[t.ID],
+	}))
+}
+
+func (i *instance[K, In, Out]) handleTimer(t ExpiredTimer) (err error) {
+	defer i.catch("HandleExpiredTimer", &err)
+	return i.processor.HandleExpiredTimer(&i.timer, i.key, t, &i.out)
+}
+
+// Close implements engine.Instance.
+func (i *instance[K, In, Out]) Close() (err error) {
+	defer i.catch("Close", &err)
+	return i.processor.Close()
+}
+
+func (i *instance[K, In, Out]) begin(ctx context.Context, key []byte) error {
+	i.reader.Reset(key)
+	i.key = i.binding.Key.Read(&i.reader)
+	if err := i.reader.Done(); err != nil {
+		return fmt.Errorf("tws: processor %s: grouping key %x: %w", i.name, key, err)
+	}
+	i.ctx, i.rowErr = ctx, nil
+	i.out.begin(key)
+	return nil
+}
+
+// finish ends a callback: it fails if the callback did, or if anything it used
+// has failed, even when the callback kept that to itself.
+func (i *instance[K, In, Out]) finish(callback string, err error) error {
+	err = errors.Join(err, i.rowErr, i.out.err)
+	if err == nil {
+		err = i.binder.flush()
+	}
+	i.rows = nil
+	if err == nil {
+		return nil
+	}
+	return wrapCallback(i.name, callback, i.key, err)
+}
+
+// catch turns a panic of the processor into an error.
+func (i *instance[K, In, Out]) catch(callback string, err *error) {
+	if r := recover(); r != nil {
+		*err = &ProcessorError{
+			Processor: i.name, Callback: callback, Key: keyText(i.key),
+			Stack: debug.Stack(), Err: fmt.Errorf("panic: %v", r),
+		}
+	}
+}
+
+// eachRow is the sequence of a callback's input rows.
+func (i *instance[K, In, Out]) eachRow(yield func(In) bool) {
+	for i.rows != nil {
+		encoded, ok := i.rows.Next()
+		if !ok {
+			return
+		}
+		var row In
+		if err := i.binding.In.Decode(encoded, &row); err != nil {
+			i.rowErr = err
+			return
+		}
+		if !yield(row) {
+			return
+		}
+	}
+}
+
+// emitter hands a callback's output on.
+type emitter[Out any] struct {
+	down    push[Out]
+	session session
+	key     []byte
+	row     Out
+	err     error
+}
+
+func (e *emitter[Out]) begin(key []byte) { e.key, e.err = key, nil }
+
+// Emit implements [Emitter].
+func (e *emitter[Out]) Emit(row Out) error {
+	if !e.session.Active() {
+		return ErrOutsideCallback
+	}
+	e.row = row
+	err := e.down(&e.row, e.key)
+	if e.err == nil {
+		e.err = err
+	}
+	return err
+}
