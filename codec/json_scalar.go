@@ -125,21 +125,6 @@ func (r *JSONReader) Bytes() []byte {
 	return out
 }
 
-// Time reads a string in RFC 3339 and returns the instant in UTC. Digits beyond
-// the nanoseconds are dropped; leap seconds are errors.
-func (r *JSONReader) Time() time.Time {
-	s, ok := r.text("RFC 3339 time")
-	if !ok {
-		return time.Time{}
-	}
-	var t time.Time
-	if err := t.UnmarshalText(s); err != nil {
-		r.Fail(fmt.Errorf("want RFC 3339 time, got %q", shorten(s)))
-		return time.Time{}
-	}
-	return t.UTC()
-}
-
 // Duration reads an integer number of nanoseconds, or a string as
 // [time.ParseDuration] takes it, such as "1m30s".
 func (r *JSONReader) Duration() time.Duration {

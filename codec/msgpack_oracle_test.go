@@ -235,7 +235,7 @@ func FuzzReaderAgainstOracle(f *testing.F) {
 		for typ, decode := range oracleReaders {
 			r := readerOf(b)
 			got := readers[typ](r)
-			if r.Err() != nil {
+			if r.Err() != nil || typ == "float64" && wrapsInOracle(b) {
 				continue
 			}
 			in := bytes.NewReader(b)
@@ -258,6 +258,10 @@ func FuzzReaderAgainstOracle(f *testing.F) {
 		}
 	})
 }
+
+// wrapsInOracle tells whether b is an integer above MaxInt64, which the
+// reference turns into a negative float.
+func wrapsInOracle(b []byte) bool { return b[0] == msgUint64 && b[1] >= 0x80 }
 
 // oracleReaders are the methods of the reference that correspond to readers.
 // float32 is not among them, for the reference refuses what is exact.

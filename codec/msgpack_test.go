@@ -116,6 +116,7 @@ func TestReaderNumberMatrix(t *testing.T) {
 		{"fe", "float32", float32(-2)},
 		{"cf 0020000000000000", "float64", float64(1 << 53)},
 		{"cf 0020000000000001", "float64", "codec: f: 9007199254740993 is not exactly representable as float64 at byte 0"},
+		{"cf 8000000000000000", "float64", float64(1 << 63)},
 		{"d3 8000000000000000", "float64", float64(math.MinInt64)},
 		{"d3 8000000000000001", "float64", "codec: f: -9223372036854775807 is not exactly representable as float64 at byte 0"},
 		{"cf ffffffffffffffff", "float64", "codec: f: 18446744073709551615 is not exactly representable as float64 at byte 0"},
@@ -391,7 +392,7 @@ func everything(dst []byte) []byte {
 	dst = AppendUint(dst, math.MaxUint64)
 	dst = AppendFloat32(dst, 1.5)
 	dst = AppendFloat64(dst, 0.1)
-	dst = AppendString(dst, strings.Repeat("s", 40))
+	dst = AppendString(dst, "a string of more than thirty-one bytes, in str 8")
 	dst = AppendBytes(dst, []byte("bytes"))
 	dst = AppendTime(dst, instants[11])
 	dst = AppendDuration(dst, time.Hour)
