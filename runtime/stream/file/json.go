@@ -155,15 +155,15 @@ func (s JSON[T]) check() error {
 	case s.Name != "" && s.Name != legalName(s.Name):
 		return fmt.Errorf("name %q: use letters, digits, '-', '_' and '.' only", s.Name)
 	case s.OnMalformed > Drop:
-		return fmt.Errorf("OnMalformed is %d: use file.Fail or file.Drop", s.OnMalformed)
+		return fmt.Errorf("field OnMalformed is %d: use file.Fail or file.Drop", s.OnMalformed)
 	case s.MaxLineBytes < 0:
-		return fmt.Errorf("MaxLineBytes is %d: it must not be negative", s.MaxLineBytes)
+		return fmt.Errorf("field MaxLineBytes is %d: it must not be negative", s.MaxLineBytes)
 	case s.Settle < 0:
-		return fmt.Errorf("Settle is %s: it must not be negative", s.Settle)
+		return fmt.Errorf("field Settle is %s: it must not be negative", s.Settle)
 	case s.MaxFiles < 0:
-		return fmt.Errorf("MaxFiles is %d: it must not be negative", s.MaxFiles)
+		return fmt.Errorf("field MaxFiles is %d: it must not be negative", s.MaxFiles)
 	case s.Path == "":
-		return errors.New("Path is empty: name the folder to read")
+		return errors.New("field Path is empty: name the folder to read")
 	}
 	return checkFolder(s.Path)
 }

@@ -53,13 +53,16 @@ func (e *entry) empty() bool {
 
 // encode returns the entry as it is written to the journal.
 func (e *entry) encode() ([]byte, error) {
+	return marshalPlain(e)
+}
+
+// marshalPlain is json.Marshal without its escapes for HTML: names stay readable.
+func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // names stay readable
-	if err := enc.Encode(e); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // decodeEntry strictly decodes one journal entry.
@@ -90,7 +93,7 @@ type rawName struct {
 // MarshalJSON keeps all bytes of the name.
 func (n fileName) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(n)) {
-		return json.Marshal(string(n))
+		return marshalPlain(string(n))
 	}
 	return json.Marshal(rawName{Base64: []byte(n)})
 }
