@@ -19,6 +19,8 @@ type alert struct {
 	Value float64 `json:"value"`
 }
 
+var _ stream.SinkImpl[alert] = JSON[alert]{}
+
 var alertRow = &stream.Row[alert]{
 	Type: "console.alert",
 	AppendJSON: func(dst []byte, v *alert) ([]byte, error) {

@@ -13,6 +13,11 @@ import (
 
 var background = context.Background()
 
+var (
+	_ stream.Source[int]   = (*Rows[int])(nil)
+	_ stream.SinkImpl[int] = (*Sink[int])(nil)
+)
+
 func openRows(t *testing.T, r *Rows[int]) stream.Reader[int] {
 	t.Helper()
 	reader, err := r.Open(background, stream.SourceEnv[int]{})
