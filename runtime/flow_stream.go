@@ -79,13 +79,47 @@ func ReadBounded[T any](f *Flow, s BoundedSource[T]) Bounded[T] {
 }
 
 func read[T any](f *Flow, s Source[T]) *node[T] {
-	if other := f.pipeline.replaceSource(s.SourceName(), reflect.TypeFor[T]()); other != nil {
-		s = other.(Source[T])
+	if replace := f.pipeline.options.ReplaceSource; replace != nil {
+		s = replaced[T](s.SourceName(), replace(s.SourceName(), reflect.TypeFor[T]()))
 	}
 	n := newNode[T](f)
 	f.sources = append(f.sources, &source[T]{source: s, node: n})
 	return n
 }
+
+// replaced returns the source that a test put in place of another, or an empty
+// one if it put none.
+func replaced[T any](name string, other any) Source[T] {
+	if s, ok := other.(Source[T]); ok {
+		return s
+	}
+	return emptySource[T]{name: name}
+}
+
+// emptySource has no rows.
+type emptySource[T any] struct{ name string }
+
+func (s emptySource[T]) SourceName() string { return s.name }
+
+func (s emptySource[T]) Open(context.Context, stream.SourceEnv[T]) (stream.Reader[T], error) {
+	return emptyReader[T]{}, nil
+}
+
+type emptyReader[T any] struct{}
+
+func (emptyReader[T]) Discover(context.Context, bool) (stream.Position, []byte, error) {
+	return nil, nil, nil
+}
+
+func (emptyReader[T]) Cut(_ context.Context, from, _ stream.Position, _ stream.Limits) (stream.Position, error) {
+	return from, nil
+}
+
+func (emptyReader[T]) Read(context.Context, stream.Position, stream.Position, func(*stream.Record[T]) error) (stream.ReadStats, error) {
+	return stream.ReadStats{}, nil
+}
+
+func (emptyReader[T]) Close() error { return nil }
 
 // Map applies fn to every row. fn must depend on nothing but the row, and must
 // be safe for concurrent use.

@@ -63,8 +63,8 @@ type Options struct {
 	// NoSync skips waiting for the disk. For tests: a power failure may lose or
 	// damage what a process crash does not.
 	NoSync bool
-	// ReplaceSource returns a Source of the row type to read instead of the
-	// source of that name, or nil. For tests.
+	// ReplaceSource, if set, returns a Source of the row type to read instead of
+	// the source of that name, or nil for a source without rows. For tests.
 	ReplaceSource func(name string, row reflect.Type) any
 }
 
@@ -120,13 +120,6 @@ func NewPipeline(o Options) *Pipeline {
 }
 
 func (p *Pipeline) fail(err error) { p.errs = append(p.errs, err) }
-
-func (p *Pipeline) replaceSource(name string, row reflect.Type) any {
-	if p.options.ReplaceSource == nil {
-		return nil
-	}
-	return p.options.ReplaceSource(name, row)
-}
 
 // AppendFlow declares a flow: name is its identity in the checkpoint, fn builds
 // it, its rows are appended to target. It may be called in a loop.

@@ -44,8 +44,8 @@ type Decision struct {
 	Epoch   int64 `json:"epoch"`
 	Attempt int   `json:"attempt"`
 	Plan    Plan  `json:"plan"`
-	// Changelogs has one entry for each state partition, in order. Paths are
-	// relative to the flow's directory.
+	// Changelogs has one entry for each state partition, in order, the zero
+	// Artefact where nothing changed. Paths are relative to the flow's directory.
 	Changelogs []stream.Artefact `json:"changelogs"`
 	// Sink is what the flow's sink staged.
 	Sink stream.Staged `json:"sink"`

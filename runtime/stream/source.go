@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 )
@@ -49,12 +50,18 @@ func (p Position) MarshalJSON() ([]byte, error) {
 	return p, nil
 }
 
-// UnmarshalJSON keeps a copy of the position's JSON.
+// UnmarshalJSON keeps a copy of the position's JSON, without white space, so that
+// it equals the position it was written from however the file around it looks.
 func (p *Position) UnmarshalJSON(b []byte) error {
 	*p = nil
-	if !bytes.Equal(b, []byte("null")) {
-		*p = bytes.Clone(b)
+	if bytes.Equal(b, []byte("null")) {
+		return nil
 	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, b); err != nil {
+		return err
+	}
+	*p = compact.Bytes()
 	return nil
 }
 

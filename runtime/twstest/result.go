@@ -1,0 +1,110 @@
+package twstest
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// update is the one flag that re-records golden files.
+var update = flag.Bool("update", false, "re-record golden files instead of comparing with them")
+
+// Updating reports whether the test run re-records golden files.
+func Updating() bool { return *update }
+
+// Result is what a flow emitted.
+type Result[T any] struct {
+	t      testing.TB
+	rows   []T
+	epochs []int64
+}
+
+// Rows returns the emitted rows, in the order of epoch, key and emission.
+func (r *Result[T]) Rows() []T { return r.rows }
+
+// Epochs returns the epoch of each row of Rows.
+func (r *Result[T]) Epochs() []int64 { return r.epochs }
+
+// Want fails the test unless exactly the given rows were emitted, in order.
+func (r *Result[T]) Want(rows ...T) *Result[T] {
+	r.t.Helper()
+	if len(rows) == 0 && len(r.rows) == 0 {
+		return r
+	}
+	if diff := cmp.Diff(rows, r.rows); diff != "" {
+		r.t.Errorf("twstest: emitted rows differ (-want +got):\n%s", diff)
+	}
+	return r
+}
+
+// Golden compares the emitted rows, as JSON lines, with a file, and shows the
+// lines that differ. With -update it writes the file instead.
+func (r *Result[T]) Golden(path string) *Result[T] {
+	r.t.Helper()
+	Golden(r.t, path, r.jsonLines())
+	return r
+}
+
+func (r *Result[T]) jsonLines() []byte {
+	r.t.Helper()
+	codec := stream.RowOf[T]()
+	if codec == nil {
+		r.t.Fatalf("twstest: row type %T has no generated code: run go generate ./...", *new(T))
+	}
+	var b []byte
+	for i := range r.rows {
+		line, err := codec.AppendJSON(b, &r.rows[i])
+		if err != nil {
+			r.t.Fatalf("twstest: row %d: %v", i+1, err)
+		}
+		b = append(line, '\n')
+	}
+	return b
+}
+
+// Golden compares got with a golden file, line by line. With -update it writes
+// the file instead.
+func Golden(t testing.TB, path string, got []byte) {
+	t.Helper()
+	want, err := os.ReadFile(path)
+	if err == nil && bytes.Equal(want, got) {
+		return
+	}
+	if *update {
+		if err := record(path, got); err != nil {
+			t.Fatalf("twstest: %v", err)
+		}
+		return
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("twstest: there is no golden file %s yet; record it with: go test -run '^%s$' -update\nit would hold:\n%s", path, t.Name(), got)
+	}
+	if err != nil {
+		t.Fatalf("twstest: %v", err)
+	}
+	t.Errorf("twstest: %s differs (-want +got); if the new rows are right, record them with: go test -run '^%s$' -update\n%s",
+		path, t.Name(), cmp.Diff(lines(want), lines(got)))
+}
+
+func record(path string, got []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, got, 0o644)
+}
+
+func lines(b []byte) []string {
+	var all []string
+	for line := range bytes.Lines(b) {
+		all = append(all, string(bytes.TrimSuffix(line, []byte("\n"))))
+	}
+	return all
+}
