@@ -2,11 +2,13 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // inventory is the list of a flow's record files that belong to an epoch: paths
@@ -109,8 +111,8 @@ func (f *Flow) scanSnapshots() error {
 		_, err := os.Lstat(f.path("snapshots", name, manifestName))
 		if err == nil {
 			f.snapshots = append(f.snapshots, epoch)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return fmt.Errorf("checkpoint: list snapshots: %w", err)
 		}
 	}
 	return nil
