@@ -100,6 +100,33 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// The dumps in the documentation are lines of the golden files.
+func TestDocumentedDumpsAreGolden(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "internals", "codec.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden strings.Builder
+	for _, name := range []string{"msgpack.txt", "header.txt", "keys.txt"} {
+		b, err := os.ReadFile(filepath.Join("..", "golden", "codec", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Write(b)
+	}
+	dumps := strings.Split(string(doc), "```dump\n")[1:]
+	if len(dumps) == 0 {
+		t.Error("no dumps found")
+	}
+	for _, dump := range dumps {
+		dump, _, _ = strings.Cut(dump, "```")
+		if !strings.Contains(golden.String(), dump) {
+			t.Errorf("not in the golden files:\n%s", dump)
+		}
+	}
+}
+
 func lineAt(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]

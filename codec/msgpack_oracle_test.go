@@ -12,6 +12,7 @@ import (
 
 // sample is a row as generated code would read and write it.
 type sample struct {
+	//lint:ignore U1000 the reference reads the tag
 	_msgpack struct{} `msgpack:",as_array"`
 
 	Flag    bool

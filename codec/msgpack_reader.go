@@ -159,26 +159,26 @@ func (r *Reader) left() int { return len(r.buf) - r.off }
 
 // begin starts a value and consumes its first byte.
 func (r *Reader) begin(want string) (c byte, ok bool) {
-	if r.err != nil {
-		return 0, false
+	if r.err != nil || r.off >= len(r.buf) {
+		return r.noValue(want)
 	}
 	r.start = r.off
-	if r.left() == 0 {
-		r.Fail(errWant(want, "the end of the input"))
-		return 0, false
-	}
-	c = r.buf[r.off]
 	r.off++
-	return c, true
+	return r.buf[r.start], true
+}
+
+func (r *Reader) noValue(want string) (byte, bool) {
+	if r.err == nil {
+		r.start = r.off
+		r.Fail(errWant(want, "the end of the input"))
+	}
+	return 0, false
 }
 
 // take consumes n bytes, which alias the input.
 func (r *Reader) take(n uint64) []byte {
-	if r.err != nil {
-		return nil
-	}
-	if n > uint64(r.left()) {
-		r.Fail(errTruncated(n, r.left()))
+	if n > uint64(r.left()) || r.err != nil {
+		r.truncated(n)
 		return nil
 	}
 	b := r.buf[r.off : r.off+int(n)]
@@ -275,6 +275,12 @@ func (r *Reader) extLen(c byte) uint64 {
 		return 1 << (c - msgFixExt1)
 	}
 	return r.number(1 << (c - msgExt8))
+}
+
+func (r *Reader) truncated(want uint64) {
+	if r.err == nil {
+		r.Fail(errTruncated(want, r.left()))
+	}
 }
 
 func (r *Reader) mismatch(want string, c byte) { r.Fail(errWant(want, msgKind(c))) }
