@@ -1,0 +1,141 @@
+// Package diag is how the generator tells its user what is wrong: one
+// diagnostic per fault, with a position, a permanent code, a message and a fix.
+//
+// The text form is
+//
+//	sensors/heartbeat.go:31:47: error[TWS022]: ttl=1hour is not a duration
+//		fix: write a number and a unit, as in ttl=90s, ttl=1h30m or ttl=24h
+//
+// Paths are relative to the current directory and use forward slashes.
+package diag
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Diagnostic is one fault in the user's input.
+type Diagnostic struct {
+	Pos     token.Position
+	Code    Code
+	Message string
+	// Fix says what to do, in the imperative; every diagnostic has one.
+	Fix string
+}
+
+// Error returns the text form with the path as it is.
+func (d Diagnostic) Error() string { return d.text(d.Pos.Filename) }
+
+func (d Diagnostic) text(path string) string {
+	at := path
+	if d.Pos.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", path, d.Pos.Line, d.Pos.Column)
+	}
+	text := fmt.Sprintf("%s: error[%s]: %s", at, d.Code, d.Message)
+	if d.Fix != "" {
+		text += "\n\tfix: " + d.Fix
+	}
+	return text
+}
+
+// List collects diagnostics.
+type List []Diagnostic
+
+// Add appends a diagnostic. message is formatted with args.
+func (l *List) Add(pos token.Position, code Code, fix, message string, args ...any) {
+	*l = append(*l, Diagnostic{Pos: pos, Code: code, Message: fmt.Sprintf(message, args...), Fix: fix})
+}
+
+// Sorted returns the diagnostics by position, each once.
+func (l List) Sorted() List {
+	sorted := slices.Clone(l)
+	slices.SortStableFunc(sorted, func(a, b Diagnostic) int {
+		return cmp.Or(
+			strings.Compare(a.Pos.Filename, b.Pos.Filename),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column),
+			strings.Compare(string(a.Code), string(b.Code)),
+			strings.Compare(a.Message, b.Message),
+		)
+	})
+	return slices.Compact(sorted)
+}
+
+// Limit is how many diagnostics Write writes out.
+const Limit = 50
+
+// Write writes the diagnostics by position, paths relative to dir, at most
+// [Limit] of them.
+func (l List) Write(w io.Writer, dir string) error {
+	sorted := l.Sorted()
+	for i, d := range sorted {
+		if i == Limit {
+			_, err := fmt.Fprintf(w, "and %d more\n", len(sorted)-Limit)
+			return err
+		}
+		if _, err := fmt.Fprintln(w, d.text(Relative(dir, d.Pos.Filename))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Relative returns path relative to dir with forward slashes, path itself if
+// there is no way from one to the other.
+func Relative(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) {
+		path = rel
+	}
+	return filepath.ToSlash(path)
+}
+
+// Nearest returns the candidate that word is most likely a slip of, "" if none
+// is near.
+func Nearest(word string, candidates []string) string {
+	best, bestDistance := "", len(word)/3+2
+	for _, c := range candidates {
+		d := distance(strings.ToLower(word), strings.ToLower(c))
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "".
+func DidYouMean(word string, candidates []string) string {
+	if near := Nearest(word, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// distance is the number of single letters to insert, delete, replace, or swap
+// with their neighbour, between two words.
+func distance(a, b string) int {
+	var before, last []int
+	for j := range len(b) + 1 {
+		last = append(last, j)
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
