@@ -61,7 +61,8 @@ func TestHeaderRefusesWhatNoWriterWrites(t *testing.T) {
 
 func TestAppendHeaderPanicsAtAWrongVersion(t *testing.T) {
 	t.Parallel()
-	for _, version := range []int{0, -1, math.MaxInt32 + 1} {
+	tooHigh := int64(math.MaxInt32) + 1 // wraps on platforms of 32 bits
+	for _, version := range []int{0, -1, math.MinInt32, int(tooHigh)} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -239,6 +239,9 @@ func TestJSONReaderScalars(t *testing.T) {
 		{"bool", "True", wrong("codec: want bool, got 'T' at byte 0")},
 		{"string", `""`, ""},
 		{"string", `"\"\\\/\b\f\n\r\t\u0000"`, "\"\\/\b\f\n\r\t\x00"},
+		{"string", `"\u00E9\u00e9"`, "éé"},
+		{"string", "\"a\xc3\xa9\xff\"", wrong("codec: byte 0xff in a string is not UTF-8 at byte 4")},
+		{"duration", `"\x"`, wrong(`codec: unknown escape: '\' before 'x' at byte 1`)},
 		{"string", "5", wrong("codec: want string, got 5 at byte 0")},
 		{"string", "null", wrong("codec: want string, got null at byte 0")},
 

@@ -110,7 +110,7 @@ func TestReaderNumberMatrix(t *testing.T) {
 		{"cc ff", "int16", int16(255)},
 		{"d3 0000000000000005", "uint8", uint8(5)}, // not the shortest form
 		{"cf 0000000000000005", "int8", int8(5)},
-		{"cf ffffffffffffffff", "uint", uint(math.MaxUint64)},
+		{"cf 00000000ffffffff", "uint", uint(math.MaxUint32)},
 
 		{"07", "float64", 7.0},
 		{"fe", "float32", float32(-2)},
@@ -456,7 +456,7 @@ func TestSkipEveryForm(t *testing.T) {
 			t.Errorf("%s: %v", in, r.Done())
 		}
 	}
-	for _, in := range []string{"c1", "91 c1", "81 00", "d4 05", "c7 02 05 00", "de ffff 00", "df ffffffff 00", "dd ffffffff"} {
+	for _, in := range []string{"c1", "91 c1", "81 00", "d4 05", "c7 02 05 00", "de ffff 00", "df ffffffff 00", "dd ffffffff", "dd ff", "d9"} {
 		r := readerOf(unhex(t, in))
 		if r.Skip(); r.Err() == nil {
 			t.Errorf("%s: no error", in)
