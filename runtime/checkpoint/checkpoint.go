@@ -32,8 +32,8 @@
 //
 //   - K1: a record appears whole and durable under its final name, once, and
 //     never changes. Only journals grow, and only at their end.
-//   - K2: decisions have no gaps between the epoch that recovery starts at and
-//     the last one.
+//   - K2: the decisions that a Flow shows have no gaps, begin no later than where
+//     recovery starts, and all the changelogs they list are there.
 //   - K3: an attempt number is never given out twice for an epoch, across any
 //     number of crashes, so files of a dead attempt are never taken for those of
 //     a living one.

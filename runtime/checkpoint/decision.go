@@ -43,6 +43,7 @@ func (f *Flow) Decide(d Decision) error {
 		return f.settle(d.Epoch, err)
 	}
 	f.files.add(kindDecision, d.Epoch, rel)
+	f.first = max(f.first, 1)
 	f.last, f.lastDecision = d.Epoch, &d
 	delete(f.tried, d.Epoch)
 	delete(f.running, d.Epoch)
@@ -92,11 +93,12 @@ func (f *Flow) settle(epoch int64, cause error) error {
 func relDecision(epoch int64) string { return "decisions/" + epochName(epoch) }
 
 // Decision returns the decision of an epoch; ok is false if it has none, or none
-// any more.
+// any more. If there is one, then so are those of all later epochs up to the
+// last, and the changelogs that they list.
 func (f *Flow) Decision(epoch int64) (d Decision, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if epoch < 1 || epoch > f.last {
+	if f.last == 0 || epoch < f.first || epoch > f.last {
 		return d, false, nil
 	}
 	if epoch == f.last && f.lastDecision != nil {

@@ -24,8 +24,9 @@ type Flow struct {
 	meta FlowMeta
 	// metaVersion is the number of the newest meta record; 0 means none.
 	metaVersion int
-	// last is the last decided epoch; 0 means none.
-	last int64
+	// first and last are the first and the last epoch that have a decision, as
+	// have all between them; 0 means none.
+	first, last int64
 	// lastDecision is the record of last, once it has been read or written.
 	lastDecision *Decision
 	// unsettled is set when it is unknown whether a decision became durable.

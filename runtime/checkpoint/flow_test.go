@@ -324,13 +324,18 @@ func TestDecideRefused(t *testing.T) {
 		{change(func(d *Decision) { d.Attempt = 2 }), "attempt 2 is not under way"},
 		{change(func(d *Decision) { slices.Reverse(d.Changelogs) }), "changelog 0 is"},
 		{change(func(d *Decision) { d.Changelogs[1].Path = "x" }), "changelog 1 is x"},
+		{change(func(d *Decision) { d.Changelogs[1].Path = "" }), "changelog 1 is ,"},
 		{change(func(d *Decision) { d.Sink.State = []byte("{") }), "encode decision"},
 	}
 	for _, tt := range tests {
 		wantRefused(t, f.Decide(tt.d), tt.text)
 	}
 	must(t, f.Decide(d2))
+	d3.Changelogs[0] = stream.Artefact{} // nothing changed there
 	must(t, f.Decide(d3))
+	if got, _, err := reopen(t, f).LastDecision(); err != nil || !reflect.DeepEqual(got, d3) {
+		t.Errorf("got %+v, %v; want %+v", got, err, d3)
+	}
 }
 
 func TestDecideConcurrently(t *testing.T) {

@@ -45,7 +45,7 @@ func (f *Flow) scan() error {
 	if decided := f.files.epochs(kindDecision); len(decided) > 0 {
 		f.last = decided[len(decided)-1]
 	}
-	if err := f.checkGaps(); err != nil {
+	if err := f.findFirst(); err != nil {
 		return err
 	}
 	if err := f.scanAttempts("attempts", kindAttempt); err != nil {
@@ -139,13 +139,16 @@ func (f *Flow) recoveryBase() int64 {
 	return base
 }
 
-// checkGaps makes sure that every decision is there that recovery needs. Below
-// that, an interrupted Retain may have left gaps.
-func (f *Flow) checkGaps() error {
-	for epoch := f.recoveryBase(); epoch < f.last; epoch++ {
-		if !f.files.has(kindDecision, epoch) {
-			return corrupt(f.path("decisions", epochName(epoch)), "the file is missing, but epoch %d is decided", f.last)
-		}
+// findFirst finds the first decision that has all later ones after it. What is
+// older is what an interrupted Retain has left. Every decision must be there that
+// recovery needs.
+func (f *Flow) findFirst() error {
+	f.first = f.last
+	for f.first > 1 && f.files.has(kindDecision, f.first-1) {
+		f.first--
+	}
+	if f.last > 0 && f.first > f.recoveryBase() {
+		return corrupt(f.path(relDecision(f.first-1)), "the file is missing, but epoch %d is decided", f.last)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ var systemRemover = remover{remove: os.Remove, removeAll: os.RemoveAll, rename: 
 //
 //  1. older snapshots, each first renamed so that it is never seen in part;
 //  2. decisions, oldest first: what has no decision cannot be asked for;
-//  3. changelogs, attempts and plans, which by now nobody refers to.
+//  3. when that is durable, changelogs, attempts and plans, which by now nobody
+//     refers to.
 //
 // It is cheap to call after every epoch.
 func (f *Flow) Retain(keep int64) error {
@@ -48,7 +49,14 @@ func (f *Flow) Retain(keep int64) error {
 	if err := f.removeSnapshots(before); err != nil {
 		return err
 	}
-	for _, k := range []kind{kindDecision, kindChangelog, kindAttempt, kindPlan} {
+	f.first = max(f.first, before)
+	if err := f.removeFiles(kindDecision, before); err != nil {
+		return err
+	}
+	if err := f.c.syncDir(f.path("decisions")); err != nil {
+		return err
+	}
+	for _, k := range []kind{kindChangelog, kindAttempt, kindPlan} {
 		if err := f.removeFiles(k, before); err != nil {
 			return err
 		}
@@ -88,7 +96,7 @@ func (f *Flow) removeSnapshots(before int64) error {
 }
 
 // removeFiles removes the files of one kind that belong to epochs older than
-// before, oldest first. Nothing depends on when that becomes durable.
+// before, oldest first.
 func (f *Flow) removeFiles(k kind, before int64) error {
 	for _, epoch := range f.files.epochs(k) {
 		if epoch >= before {

@@ -178,6 +178,7 @@ func TestRetainInterrupted(t *testing.T) {
 		}
 		f = reopen(t, f)
 		wantRecoverable(t, f, 9, 12)
+		wantNoGaps(t, f)
 		for _, s := range f.snapshots {
 			must(t, f.VerifySnapshot(s))
 		}
@@ -187,7 +188,8 @@ func TestRetainInterrupted(t *testing.T) {
 	}
 }
 
-// After a power failure any part of the removals may have been undone.
+// After a power failure any part of the removals may have been undone, except
+// that decisions come back only while all changelogs are still there.
 func TestRetainUndoneInPart(t *testing.T) {
 	t.Parallel()
 	history := makeHistory(t)
@@ -195,22 +197,48 @@ func TestRetainUndoneInPart(t *testing.T) {
 	must(t, whole.Retain(3))
 	closeAll(t, whole.c)
 	want := readTree(t, whole.c.dir)
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
+		amongDecisions := seed%2 == 0
 		dir := copyDir(t, whole.c.dir)
 		for path, content := range readTree(t, history) {
-			_, left := want[path]
 			// A snapshot's rename is synced before its files go, so none comes back.
-			if left || strings.Contains(path, "/snapshots/") || random.IntN(2) == 0 {
+			if _, left := want[path]; left || strings.Contains(path, "/snapshots/") {
 				continue
 			}
-			must(t, os.WriteFile(filepath.Join(dir, path), []byte(content), 0o666))
+			back := random.IntN(4) > 0
+			if isDecision := strings.Contains(path, "/decisions/"); isDecision != amongDecisions {
+				back = amongDecisions // all else is still there, or all decisions are gone
+			}
+			if back {
+				must(t, os.WriteFile(filepath.Join(dir, path), []byte(content), 0o666))
+			}
 		}
 		f := openFlowIn(t, dir, nil)
 		wantRecoverable(t, f, 9, 12)
+		wantNoGaps(t, f)
 		must(t, f.Retain(3))
 		closeAll(t, f.c)
 		wantSameTree(t, readTree(t, dir), want)
+	}
+}
+
+// wantNoGaps makes sure that from the first decision that is shown, all are, with
+// their changelogs.
+func wantNoGaps(t *testing.T, f *Flow) {
+	t.Helper()
+	begun := false
+	for epoch := int64(1); epoch <= f.last; epoch++ {
+		d, ok, err := f.Decision(epoch)
+		must(t, err)
+		if begun && !ok {
+			t.Fatalf("decision %d is missing after earlier ones", epoch)
+		}
+		begun = ok
+		for _, a := range d.Changelogs {
+			_, err := f.ReadChangelog(a)
+			must(t, err)
+		}
 	}
 }
 
