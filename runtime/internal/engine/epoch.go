@@ -228,7 +228,7 @@ func (u *Unit) apply(p *partition, d checkpoint.Decision, batch []byte) error {
 // and the clock. It is nil if there is nothing to do: no row, no due timer. TTL
 // alone starts no epoch.
 func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Plan, error) {
-	p := &checkpoint.Plan{Epoch: u.last.Epoch + 1, ClockMicros: u.clock()}
+	p := &checkpoint.Plan{Epoch: u.last.Epoch + 1}
 	rows := false
 	for i, r := range u.readers {
 		from := u.position(i)
@@ -239,6 +239,7 @@ func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Pl
 		rows = rows || !from.Equal(to)
 		p.Sources = append(p.Sources, checkpoint.SourceRange{Name: u.flow.Sources[i].Name(), From: from, To: to})
 	}
+	p.ClockMicros = u.clock()
 	if rows {
 		return p, nil
 	}

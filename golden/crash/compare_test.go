@@ -1,0 +1,186 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/table"
+)
+
+// outcome is what a run leaves: the rows of the table in their order, and every
+// state entry of every partition.
+type outcome struct {
+	rows  []string
+	state []map[string]string // by partition; keys begin with the family
+}
+
+// table reads the rows of the run's table.
+func (l layout) table(t *testing.T) []string {
+	t.Helper()
+	var rows []string
+	err := table.ReadRows(context.Background(), filepath.Join(l.tables(), "sensorAlerts"), func(row []byte) error {
+		rows = append(rows, string(row))
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("read the table: %v", err)
+	}
+	return rows
+}
+
+// undisturbed returns the outcome of a run whose changelogs are all still there.
+func (l layout) undisturbed(t *testing.T) outcome {
+	t.Helper()
+	o := outcome{rows: l.table(t)}
+	c, err := checkpoint.Open(l.checkpoint(), checkpoint.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	f, err := c.Flow(flowName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, _, err := f.LastDecision()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.state = make([]map[string]string, len(last.Changelogs))
+	for n := range o.state {
+		o.state[n] = map[string]string{}
+	}
+	for e := int64(1); e <= last.Epoch; e++ {
+		d, _, err := f.Decision(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, log := range d.Changelogs {
+			if log.Path != "" {
+				fold(t, f, log.Path, o.state[n], d, n)
+			}
+		}
+	}
+	return o
+}
+
+// fold applies a changelog to a map.
+func fold(t *testing.T, f *checkpoint.Flow, path string, state map[string]string, d checkpoint.Decision, n int) {
+	t.Helper()
+	batch, err := f.ReadChangelog(d.Changelogs[n])
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	err = store.EachRecord(batch, func(fam store.Family, key, value []byte, del bool) {
+		if fam == store.Point && bytes.Equal(key, store.AppliedKey()) {
+			return // names the attempt, which may differ
+		}
+		name := string(rune('0'+fam)) + string(key)
+		if del {
+			delete(state, name)
+		} else {
+			state[name] = string(value)
+		}
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// mustEqual compares what a disturbed run left with an undisturbed one.
+func (l layout) mustEqual(t *testing.T, stores store.Engine, want outcome) {
+	t.Helper()
+	if diff := cmp.Diff(want.rows, l.table(t)); diff != "" {
+		t.Errorf("the table differs (-undisturbed +disturbed):\n%s", diff)
+	}
+	for n, state := range want.state {
+		dir := filepath.Join(l.checkpoint(), "flows", flowName, "store", storeName(t, l, n))
+		st, err := stores.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equalStore(t, st, state)
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// storeName finds the folder of a partition's working store.
+func storeName(t *testing.T, l layout, n int) string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(l.checkpoint(), "flows", flowName, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries[n].Name()
+}
+
+func equalStore(t *testing.T, st store.Store, want map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		got, ok, err := st.Get(store.Family(name[0]-'0'), []byte(name[1:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok || string(got) != want[name] {
+			t.Errorf("state entry %x is %x (%t), want %x", name, got, ok, want[name])
+		}
+	}
+	it, err := st.Scan([]byte{0}, []byte{0xff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	for it.Next() {
+		if _, ok := want["1"+string(it.Key())]; !ok {
+			t.Errorf("state entry %x should not be there", it.Key())
+		}
+	}
+	if err := it.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyTo copies everything a run has on disk, as it is at this moment.
+func (l layout) copyTo(dir string) (layout, error) {
+	err := filepath.WalkDir(l.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, strings.TrimPrefix(path, l.dir))
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, b, 0o644); err != nil {
+			return err
+		}
+		return os.Chtimes(to, info.ModTime(), info.ModTime())
+	})
+	return layout{dir}, err
+}
+
+// replaceTables gives a run the tables of another.
+func replaceTables(l, of layout) error {
+	if err := os.RemoveAll(l.tables()); err != nil {
+		return err
+	}
+	return os.CopyFS(l.tables(), os.DirFS(of.tables()))
+}

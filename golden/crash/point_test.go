@@ -1,0 +1,152 @@
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/store/mem"
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// newMem makes a memory store engine.
+func newMem() (store.Engine, error) { return mem.New(), nil }
+
+// open makes a state store engine that the test closes at its end.
+func open(t *testing.T, name string) store.Engine {
+	t.Helper()
+	e, err := engines[name]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// everything keeps all changelogs; small makes snapshots and retention happen in
+// every run.
+var (
+	everything = map[string]string{"tws.retain-epochs": "1000", "tws.partitions": "3"}
+	small      = map[string]string{"tws.retain-epochs": "4", "tws.snapshot-epochs": "3", "tws.partitions": "3"}
+)
+
+var errCrash = errors.New("crash")
+
+// baseline is the outcome of a run that nothing disturbs.
+func baseline(t *testing.T) outcome {
+	t.Helper()
+	l := layout{t.TempDir()}
+	l.writeInput(t)
+	if err := run(l, mem.New(), nil, everything); err != nil {
+		t.Fatal(err)
+	}
+	want := l.undisturbed(t)
+	if len(want.rows) < 20 {
+		t.Fatalf("only %d alerts: the input tests nothing", len(want.rows))
+	}
+	return want
+}
+
+// A crash at any point of any epoch loses and doubles nothing. The crash is
+// simulated by what is on disk at that point: the run goes on from a copy made
+// there. B-37, B-84, C-187
+func TestCrashAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	want := baseline(t)
+	for name := range engines {
+		for _, point := range tws.Points() {
+			t.Run(fmt.Sprintf("%s/%s", name, point), func(t *testing.T) {
+				t.Parallel()
+				for _, visit := range []int{1, 4} {
+					crashAt(t, open(t, name), point, visit, want)
+				}
+			})
+		}
+	}
+}
+
+func crashAt(t *testing.T, stores store.Engine, point tws.Point, visit int, want outcome) {
+	t.Helper()
+	l := layout{t.TempDir()}
+	l.writeInput(t)
+	var left layout
+	visits := 0
+	err := run(l, stores, func(p tws.Point) error {
+		if p != point {
+			return nil
+		}
+		if visits++; visits != visit {
+			return nil
+		}
+		var err error
+		if left, err = l.copyTo(t.TempDir()); err != nil {
+			return err
+		}
+		return errCrash
+	}, small)
+	if visits < visit && visit > 1 {
+		return // passed once a run only, such as the journal's points
+	}
+	if !errors.Is(err, errCrash) {
+		t.Fatalf("the run did not stop at %s: %v", point, err)
+	}
+	if err := run(left, stores, nil, small); err != nil {
+		t.Fatalf("after a crash at %s, visit %d: %v", point, visit, err)
+	}
+	left.mustEqual(t, stores, want)
+}
+
+// A checkpoint that was copied while its table stayed behind at the original is
+// refused once the original has gone on; with --fork it is a pipeline of its own.
+func TestCopiedCheckpoint(t *testing.T) {
+	t.Parallel()
+	l := layout{t.TempDir()}
+	l.writeInput(t)
+	epochsSeen := 0
+	var old layout
+	err := run(l, mem.New(), func(p tws.Point) error {
+		if p != "after-apply" {
+			return nil
+		}
+		if epochsSeen++; epochsSeen == epochs/2 {
+			var err error
+			old, err = l.copyTo(t.TempDir())
+			return err
+		}
+		return nil
+	}, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := movedOn{checkpointOf: old, tableOf: l}
+	before := l.table(t)
+	err = run(moved.layout(t), mem.New(), nil, small)
+	var refused *stream.SinkMovedError
+	if !errors.As(err, &refused) {
+		t.Fatalf("a copied checkpoint whose table has moved on gave %v, want a SinkMovedError", err)
+	}
+	if len(l.table(t)) != len(before) {
+		t.Error("the refused run changed the table")
+	}
+}
+
+// movedOn joins the checkpoint of one run with the table of another.
+type movedOn struct{ checkpointOf, tableOf layout }
+
+func (m movedOn) layout(t *testing.T) layout {
+	t.Helper()
+	l, err := m.checkpointOf.copyTo(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceTables(l, m.tableOf); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
