@@ -1,0 +1,82 @@
+# tws: stateful stream processing for Go. `make help` lists the targets.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS   += --no-print-directory
+
+# What only this machine needs lies in .tmp; `make clean` removes it.
+TMP    := $(CURDIR)/.tmp
+BIN    := $(TMP)/bin
+DEMO   := $(TMP)/demo
+# The cgo variables of RocksDB, or CGO_ENABLED=0 where there is no RocksDB.
+ENV    := set -a; source $(TMP)/env.sh; set +a;
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Packages without cgo or third-party C: what the race detector runs on.
+PURE := ./schemas/... ./codec/... ./gen/... ./cmd/... ./runtime ./runtime/checkpoint/... ./runtime/internal/... \
+	./runtime/store ./runtime/store/mem/... ./runtime/stream/... ./runtime/table/... ./runtime/twstest/...
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build ## run the heartbeat example on embedded defaults; run it again and it goes on
+	@examples/heartbeat/demo.sh $(BIN)/heartbeat $(DEMO)/heartbeat
+
+.PHONY: build
+build: generate ## build the examples into .tmp/bin
+	@$(ENV) go build -o $(BIN)/ ./examples/heartbeat/cmd/heartbeat
+
+.PHONY: generate
+generate: env ## bring all generated code up to date
+	@PATH="$(BIN):$$PATH" go generate ./examples/...
+
+.PHONY: test
+test: env ## run all tests; no service to start
+	@$(ENV) go test ./...
+
+.PHONY: race
+race: ## run the tests of the pure-Go packages under the race detector
+	@go test -race $(PURE)
+
+.PHONY: lint
+lint: env ## gofmt, go vet, staticcheck, and no generated file out of date
+	@files=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$files" || { echo "not gofmt-clean:" $$files; exit 1; }
+	@$(ENV) go vet ./...
+	@$(ENV) go run $(STATICCHECK) ./...
+	@$(BIN)/tws-gen check ./examples/...
+
+.PHONY: golden
+golden: env ## re-record all golden files; review the diff
+	@$(ENV) for dir in $$(go list -f '{{.Dir}}' ./...); do \
+		grep -lqE '"update"|twstest' $$dir/*_test.go 2>/dev/null || continue; \
+		(cd $$dir && go test . -update) || exit 1; \
+	done
+
+.PHONY: bench
+bench: env ## run the benchmarks that lie beside the code
+	@$(ENV) go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: interop
+interop: build ## open the example's table with the deltalake package from PyPI
+	@examples/heartbeat/demo.sh $(BIN)/heartbeat $(DEMO)/interop > /dev/null
+	@runtime/table/interop/run.sh $(TMP)/venv $(DEMO)/interop/tables/sensorAlerts $(BIN)/heartbeat
+
+.PHONY: clean
+clean: ## remove everything that was built, fetched into .tmp, or left by make run
+	@rm -rf $(TMP)
+
+# env builds the generator and asks it how to build against RocksDB, fetching it
+# the first time. Where it cannot be had, everything works on the memory store.
+.PHONY: env
+env:
+	@mkdir -p $(BIN)
+	@CGO_ENABLED=0 go build -o $(BIN)/tws-gen ./cmd/tws-gen
+	@if ! $(BIN)/tws-gen env > $(TMP)/env.sh.new 2> $(TMP)/env.err; then \
+		echo "RocksDB is not available, using the memory store: $$(head -n 1 $(TMP)/env.err)" >&2; \
+		echo "export CGO_ENABLED='0'" > $(TMP)/env.sh.new; \
+	fi
+	@mv $(TMP)/env.sh.new $(TMP)/env.sh
