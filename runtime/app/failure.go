@@ -1,0 +1,116 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/stream"
+	"github.com/tws-go/tws/runtime/table"
+)
+
+// The exit codes. They are part of the command line's contract: supervisors tell
+// by them whether starting again can help. A second signal exits with 128 and
+// the signal's number.
+const (
+	exitDone   = 0 // finished, or stopped cleanly
+	exitFailed = 1 // starting again may help
+	exitUsage  = 2 // the command line or the configuration is wrong
+	exitLocked = 3 // another process uses the checkpoint
+	exitSink   = 4 // a table or sink refuses to go on from this checkpoint
+)
+
+var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
+	{"0", "done, or stopped cleanly by a signal"},
+	{"1", "the pipeline failed; the checkpoint is intact"},
+	{"2", "wrong command line or configuration"},
+	{"3", "another process uses the checkpoint"},
+	{"4", "a table or sink is not where the checkpoint left it, and a person has to choose"},
+	{"130, 143", "a second SIGINT or SIGTERM ended the process at once"},
+}}
+
+// exitCode returns the exit code that an error means.
+func exitCode(err error) int {
+	var usage *usageError
+	var config *tws.ConfigError
+	var moved *stream.SinkMovedError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage), errors.As(err, &config):
+		return exitUsage
+	case errors.Is(err, checkpoint.ErrLocked):
+		return exitLocked
+	case errors.As(err, &moved), errors.Is(err, table.ErrUnpublished):
+		return exitSink
+	}
+	return exitFailed
+}
+
+// fail tells the user about an error and returns its exit code.
+func (e *env) fail(err error) int {
+	for _, text := range messages(err) {
+		fmt.Fprintf(e.stderr, "%s: %s\n", e.name, strings.TrimPrefix(strings.TrimPrefix(text, "tws: "), "engine: "))
+	}
+	if hint := e.hint(err); hint != "" {
+		fmt.Fprintln(e.stderr, "hint: "+hint)
+	}
+	return exitCode(err)
+}
+
+// hint says what to do about errors whose message cannot know it.
+func (e *env) hint(err error) string {
+	var usage *usageError
+	var malformed *stream.MalformedError
+	switch {
+	case errors.As(err, &usage):
+		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " lists what there is"
+	case errors.As(err, &malformed):
+		return "nothing of this epoch took effect; to pass over such rows and count them, set OnMalformed: file.Drop on the source"
+	case errors.Is(err, tws.ErrEpochTooLarge):
+		// The epoch is planned: smaller limits cannot change it any more.
+		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, and keep later ones smaller with --conf tws.max-rows=N"
+	}
+	return ""
+}
+
+// messages returns the texts of an error, one for each error that was joined
+// into it, each with the context that the joined ones were wrapped in.
+func messages(err error) []string {
+	text := err.Error()
+	switch wrapper := err.(type) {
+	case interface{ Unwrap() []error }:
+		var parts, all []string
+		for _, e := range wrapper.Unwrap() {
+			parts = append(parts, e.Error())
+			all = append(all, messages(e)...)
+		}
+		if text == strings.Join(parts, "\n") {
+			return all
+		}
+	case interface{ Unwrap() error }:
+		inner := wrapper.Unwrap()
+		if inner == nil {
+			break
+		}
+		prefix, ok := strings.CutSuffix(text, inner.Error())
+		if all := messages(inner); ok && len(all) > 1 {
+			for i := range all {
+				all[i] = prefix + all[i]
+			}
+			return all
+		}
+	}
+	return []string{text}
+}
+
+// panicError is a panic outside of a processor: in a flow function, or in a bug
+// of ours.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }

@@ -1,0 +1,189 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	tws "github.com/tws-go/tws/runtime"
+)
+
+// logForm is what standard error gets while a pipeline runs.
+type logForm string
+
+const (
+	logLive logForm = "live"
+	logText logForm = "text"
+	logJSON logForm = "json"
+)
+
+// report tells the user what a run does. Its methods are safe for concurrent
+// use.
+type report struct {
+	env     *env
+	options *runOptions
+	form    logForm
+	screen  *screen
+	log     *slog.Logger
+	begin   time.Time
+	// redrawn is closed when the live lines are drawn no more; quit asks for it.
+	quit, redrawn chan struct{}
+
+	mu    sync.Mutex
+	flows totals
+	fresh bool // flows has what is not on the screen
+}
+
+func newReport(e *env, o *runOptions) (*report, error) {
+	r := &report{
+		env: e, options: o, form: o.log, begin: e.clock.Now(),
+		screen: &screen{w: e.stderr, columns: e.columns},
+		quit:   make(chan struct{}), redrawn: make(chan struct{}),
+		flows: totals{},
+	}
+	terminal := e.columns() > 0
+	switch {
+	case r.form == logLive && !terminal:
+		return nil, &usageError{path: "run", text: "--log live needs a terminal on standard error; use text or json"}
+	case r.form == "" && terminal:
+		r.form = logLive
+	case r.form == "":
+		r.form = logText
+	}
+	r.log = slog.New(r.form.handler(r.screen, o.quiet))
+	return r, nil
+}
+
+// handler returns the log handler of a form. On a terminal, where people watch,
+// time and an ordinary level are left out.
+func (f logForm) handler(w io.Writer, quiet bool) slog.Handler {
+	o := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if quiet {
+		o.Level = slog.LevelWarn
+	}
+	switch f {
+	case logJSON:
+		return slog.NewJSONHandler(w, o)
+	case logLive:
+		o.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo) {
+				return slog.Attr{}
+			}
+			return a
+		}
+	}
+	return slog.NewTextHandler(w, o)
+}
+
+// live reports whether progress goes to live lines.
+func (r *report) live() bool { return r.form == logLive && !r.options.quiet }
+
+// say writes a line for people: on a terminal as it is, elsewhere as a log line.
+func (r *report) say(level slog.Level, line string, args ...any) {
+	if r.form == logLive {
+		if level > slog.LevelInfo || !r.options.quiet {
+			fmt.Fprintln(r.screen, r.env.name+": "+line)
+		}
+		return
+	}
+	r.log.Log(context.Background(), level, line, args...)
+}
+
+// start says how the pipeline runs, and begins to draw.
+func (r *report) start(store string) {
+	o := r.options
+	trigger, until := "available-now", "until the input ends"
+	if o.trigger > 0 {
+		trigger, until = o.trigger.String(), "every "+o.trigger.String()+" until stopped (Ctrl-C)"
+	}
+	if r.form == logLive {
+		r.say(slog.LevelInfo, fmt.Sprintf("running %s; checkpoint %s, tables %s, store %s", until, o.checkpoint, o.tables, store))
+	} else {
+		r.log.Info("start", "trigger", trigger, "checkpoint", o.checkpoint, "tables", o.tables, "store", store)
+	}
+	if !r.live() {
+		close(r.redrawn)
+		return
+	}
+	go r.redraw()
+}
+
+// redraw brings the live lines up to date, not more often than people can read.
+func (r *report) redraw() {
+	defer close(r.redrawn)
+	const pause = 100 * time.Millisecond
+	for {
+		select {
+		case <-r.quit:
+			r.show()
+			return
+		case <-r.env.clock.After(pause):
+			r.show()
+		}
+	}
+}
+
+func (r *report) show() {
+	r.mu.Lock()
+	var lines []string
+	fresh := r.fresh
+	if fresh {
+		lines = r.flows.lines(r.screen.columns() - 1)
+	}
+	r.fresh = false
+	r.mu.Unlock()
+	if fresh {
+		r.screen.show(lines)
+	}
+}
+
+// epoch takes note of an epoch; it is the pipeline's OnEpoch.
+func (r *report) epoch(s tws.EpochStats) {
+	r.mu.Lock()
+	r.flows.add(s)
+	r.fresh = true
+	r.mu.Unlock()
+	if r.form == logLive {
+		return
+	}
+	r.log.Info("epoch", "flow", s.Flow, "epoch", s.Epoch, "attempt", s.Attempt, "clock", s.Clock,
+		"rows_in", s.RowsIn, "bytes_in", s.BytesIn, "malformed", s.Malformed, "keys", s.Keys, "timers", s.Timers,
+		"rows_out", s.RowsOut, "bytes_out", s.BytesOut, "state_puts", s.StatePuts, "state_deletes", s.StateDeletes,
+		"changelog_bytes", s.ChangelogBytes, "took_ms", millis(s.Took.Total()))
+}
+
+func (r *report) stopping(s os.Signal) {
+	r.say(slog.LevelWarn, signalName(s)+": stopping after the epochs in progress; once more stops at once")
+}
+
+func (r *report) abort(s os.Signal) {
+	r.say(slog.LevelWarn, signalName(s)+": stopped at once; epochs that were in progress run again at the next start")
+}
+
+// end says what the run has done.
+func (r *report) end(ctx context.Context, err error) {
+	close(r.quit)
+	<-r.redrawn
+	r.screen.keep()
+	outcome := "done"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case ctx.Err() != nil:
+		outcome = "stopped"
+	}
+	r.mu.Lock()
+	sum := r.flows.sum()
+	r.mu.Unlock()
+	elapsed := r.env.clock.Now().Sub(r.begin)
+	if r.form == logLive {
+		r.say(slog.LevelInfo, fmt.Sprintf("%s: %s in %s", outcome, sum, short(elapsed)))
+		return
+	}
+	r.log.Info(outcome, "epochs", sum.epochs, "rows_in", sum.rowsIn, "malformed", sum.malformed,
+		"timers", sum.timers, "rows_out", sum.rowsOut, "elapsed_ms", millis(elapsed))
+}

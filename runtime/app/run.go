@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/table"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	checkpoint string
+	tables     string
+	trigger    time.Duration // 0 for available-now
+	store      string        // "" for the build's default
+	conf       map[string]string
+	maxEpochs  int64
+	fork       bool
+	grace      time.Duration
+	log        logForm
+	quiet      bool
+}
+
+// The folders that commands use unless told otherwise.
+const (
+	defaultCheckpoint = "./checkpoint"
+	defaultTables     = "./tables"
+)
+
+func runCommand(register func(*tws.Pipeline)) *command {
+	o := &runOptions{checkpoint: defaultCheckpoint, tables: defaultTables, conf: map[string]string{}, grace: 30 * time.Second}
+	return &command{
+		name:    "run",
+		short:   "run the pipeline",
+		about:   "Runs every flow of the pipeline from where its checkpoint says, and from the beginning of its input if there is no checkpoint yet.",
+		options: o.options(),
+		notes: []note{
+			{title: "Stopping", lines: []noteLine{
+				{"first signal", "SIGINT (Ctrl-C) or SIGTERM: every flow finishes the epoch it is in, then the process exits with code 0"},
+				{"second signal", "exits at once. This is safe, as kill -9 is, at any time: an epoch that was cut off runs again at the next start, and no row is lost or doubled in a table"},
+			}},
+			exitCodeNote,
+		},
+		examples: []example{
+			{"run", "read what is there, fire the timers that are due, end"},
+			{"run --trigger 10s", "go on until stopped, with an epoch every 10 seconds"},
+			{"run --conf patience=1m --conf tws.max-rows=10000", "configure the flows and the engine"},
+			{"run --checkpoint /var/lib/NAME/checkpoint --tables /data/tables", "keep checkpoint and tables elsewhere"},
+		},
+		run: func(ctx context.Context, e *env, _ []string) error { return o.run(ctx, e, register) },
+	}
+}
+
+func (o *runOptions) options() []option {
+	return []option{
+		{"checkpoint", "DIR", "the folder of the checkpoint: what has been read, the state and the timers. Created if absent (default " + defaultCheckpoint + ")", text(&o.checkpoint)},
+		{"tables", "DIR", "the folder of the streaming tables, a folder each (default " + defaultTables + ")", text(&o.tables)},
+		{"trigger", "WHEN", "available-now: read what is there and end; or a duration such as 10s: an epoch that often, until stopped (default available-now)", o.setTrigger},
+		{"store", "rocks|mem", "where state is kept while running. mem holds all of it in memory; both come back from the same checkpoint (default rocks, and mem in a build without cgo)", text(&o.store)},
+		{"conf", "KEY=VALUE", "configuration for the flows, or for the engine if the key begins with tws. May be given many times; of two values for one key the last one counts", o.setConf},
+		{"max-epochs", "N", "end after N epochs of each flow (default 0: no limit)", o.setMaxEpochs},
+		{"fork", "", "give the checkpoint an identity of its own, so that a copy of a checkpoint goes on as a pipeline of its own. Give it once, on the first run of the copy", func(string) error { o.fork = true; return nil }},
+		{"grace", "DURATION", "how long epochs may take to finish after the first signal (default 30s)", o.setGrace},
+		{"log", "FORM", "live: one line for each flow, rewritten in place; text or json: a log line for each epoch (default live on a terminal, else text)", o.setLog},
+		{"quiet", "", "print warnings and errors only", func(string) error { o.quiet = true; return nil }},
+	}
+}
+
+// text sets an option that takes any text but none.
+func text(to *string) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			return errors.New("the value is empty")
+		}
+		*to = value
+		return nil
+	}
+}
+
+func (o *runOptions) setTrigger(value string) error {
+	switch value {
+	case "available-now":
+		o.trigger = 0
+		return nil
+	case "realtime":
+		return errors.New("the real-time trigger is not in this version; a short interval such as 100ms comes closest")
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("want available-now or a duration such as 500ms, 10s or 5m, got %q", value)
+	}
+	o.trigger = d
+	return nil
+}
+
+func (o *runOptions) setGrace(value string) error {
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("want a duration such as 30s, got %q", value)
+	}
+	o.grace = d
+	return nil
+}
+
+func (o *runOptions) setMaxEpochs(value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("want a number of epochs, or 0 for no limit, got %q", value)
+	}
+	o.maxEpochs = n
+	return nil
+}
+
+func (o *runOptions) setConf(value string) error {
+	key, v, ok := strings.Cut(value, "=")
+	if !ok || key == "" || strings.ContainsAny(key, " \t\n") {
+		return fmt.Errorf("want KEY=VALUE, got %q", value)
+	}
+	o.conf[key] = v
+	return nil
+}
+
+func (o *runOptions) setLog(value string) error {
+	for _, f := range []logForm{logLive, logText, logJSON} {
+		if value == string(f) {
+			o.log = f
+			return nil
+		}
+	}
+	return fmt.Errorf("want live, text or json, got %q", value)
+}
+
+// run runs the pipeline from open to close.
+func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipeline)) (err error) {
+	kind, err := e.storeNamed(o.store)
+	if err != nil {
+		return err
+	}
+	report, err := newReport(e, o)
+	if err != nil {
+		return err
+	}
+	if o.store == "" && !e.hasRocks() {
+		report.log.Info(rocksMissing + ": using the memory store")
+	}
+	stores, err := kind.open()
+	if err != nil {
+		return fmt.Errorf("open the %s store: %w", kind.name, err)
+	}
+	report.start(kind.name)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	release := e.stopBySignal(stop, report)
+	err = o.runPipeline(ctx, e, register, tws.Options{
+		Checkpoint: o.checkpoint, Clock: e.clock, Conf: o.conf, Fork: o.fork, Grace: o.grace,
+		Log: report.log, MaxEpochs: o.maxEpochs, OnEpoch: report.epoch, Stores: stores,
+		Tables: table.NewStore(o.tables, table.Options{Log: report.log, Now: e.clock.Now}),
+	})
+	release()
+	err = errors.Join(err, stores.Close())
+	report.end(ctx, err)
+	return err
+}
+
+func (o *runOptions) runPipeline(ctx context.Context, e *env, register func(*tws.Pipeline), options tws.Options) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &panicError{value: r, stack: debug.Stack()}
+		}
+	}()
+	if o.trigger > 0 {
+		options.Trigger = tws.ProcessingTime(o.trigger)
+	}
+	p := tws.NewPipeline(options)
+	register(p)
+	runner, err := p.Open(ctx)
+	if err != nil {
+		if interrupted(ctx, err) {
+			return nil // a pipeline that has not begun is stopped cleanly
+		}
+		return err
+	}
+	err = runner.Run(ctx)
+	if err != nil && interrupted(ctx, err) {
+		err = fmt.Errorf("an epoch did not finish within the %s that --grace gives; nothing of it took effect, and it runs again at the next start", o.grace)
+	}
+	return errors.Join(err, runner.Close())
+}
+
+// interrupted reports whether err is nothing but the end of ctx.
+func interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled) && exitCode(err) == exitFailed && len(messages(err)) == 1
+}

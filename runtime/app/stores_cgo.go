@@ -1,0 +1,14 @@
+//go:build cgo
+
+package app
+
+import (
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/store/rocks"
+)
+
+// builtStores returns the stores of a build with cgo.
+func builtStores() []storeKind {
+	open := func() (store.Engine, error) { return rocks.New(rocks.Config{}) }
+	return []storeKind{{name: "rocks", open: open}, memStore}
+}
