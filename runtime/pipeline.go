@@ -94,7 +94,9 @@ type Pipeline struct {
 type flowSpec struct {
 	name  string
 	once  bool
-	build func() (*engine.Flow, error)
+	// target says what the flow writes, once all tables are declared.
+	target func() string
+	build  func() (*engine.Flow, error)
 }
 
 // NewPipeline returns a pipeline without flows. Generated code adds the flows of
@@ -147,9 +149,21 @@ func addFlow[T, B any](p *Pipeline, target Target[T], name string, once bool, fn
 			p.fail(fmt.Errorf("tws: two flows are called %s", name))
 		}
 	}
-	p.flows = append(p.flows, flowSpec{name: name, once: once, build: func() (*engine.Flow, error) {
-		return buildFlow(p, target, name, fn)
-	}})
+	p.flows = append(p.flows, flowSpec{
+		name: name, once: once,
+		target: func() string { return target.targetName(p) },
+		build:  func() (*engine.Flow, error) { return buildFlow(p, target, name, fn) },
+	})
+}
+
+// Targets returns what each declared flow writes, by the flow's name: "table
+// alerts", or the SinkName of a sink.
+func (p *Pipeline) Targets() map[string]string {
+	targets := map[string]string{}
+	for _, f := range p.flows {
+		targets[f.name] = f.target()
+	}
+	return targets
 }
 
 // buildFlow calls the flow function and connects its last stream to the target.
