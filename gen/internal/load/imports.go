@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/tools/go/packages"
@@ -119,6 +120,10 @@ func prune(f *ast.File, p *packages.Package) {
 		}
 		d.Specs = specs
 	}
+	f.Decls = slices.DeleteFunc(f.Decls, func(decl ast.Decl) bool {
+		d, ok := decl.(*ast.GenDecl)
+		return ok && len(d.Specs) == 0
+	})
 }
 
 // dropBlank drops variables named _: interface assertions, mostly.

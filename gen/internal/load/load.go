@@ -206,8 +206,8 @@ type Package struct {
 	Old map[string][]byte
 	// Ignored are the files that build constraints exclude.
 	Ignored []string
-	// Annotated is false if no file mentions the generator at all: such a
-	// package is neither parsed nor checked.
+	// Annotated is false if no file mentions the generator at all, and none is
+	// its output: such a package is neither parsed nor checked.
 	Annotated bool
 
 	listed *packages.Package
@@ -250,6 +250,7 @@ func (p *Package) read() error {
 		}
 		if Generated(file, src) {
 			p.Old[file] = src
+			p.Annotated = true
 			continue
 		}
 		p.Source[file] = src

@@ -102,7 +102,7 @@ func nameTags(name string) []string {
 // testFiles reports processors and directives in test files, which cannot have
 // generated code.
 func (pl *planner) testFiles() {
-	names, err := filepath.Glob(filepath.Join(globEscape(pl.src.Dir), "*_test.go"))
+	names, err := filepath.Glob(filepath.Join(GlobEscape(pl.src.Dir), "*_test.go"))
 	if err != nil {
 		return
 	}
@@ -118,8 +118,8 @@ func (pl *planner) testFiles() {
 	}
 }
 
-// globEscape makes a directory's name a pattern for itself.
-func globEscape(dir string) string {
+// GlobEscape makes the name of a directory a pattern that matches only itself.
+func GlobEscape(dir string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`, `\`, `\\`).Replace(dir)
 }
 

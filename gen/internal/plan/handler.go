@@ -13,8 +13,8 @@ const (
 	timerHandler = "HandleExpiredTimer"
 )
 
-// handlerTypes returns the handlers of tws.StatefulProcessor[K, In, Out] by
-// name, none if the arguments are not complete.
+// handlerTypes returns the methods of tws.StatefulProcessor[K, In, Out] that are
+// the user's to write, by name, none if the arguments are not complete.
 func (pl *planner) handlerTypes(args *types.TypeList) map[string]*types.Signature {
 	handlers := make(map[string]*types.Signature)
 	obj := pl.runtime.Scope().Lookup("StatefulProcessor")
@@ -30,7 +30,7 @@ func (pl *planner) handlerTypes(args *types.TypeList) map[string]*types.Signatur
 		return handlers
 	}
 	for m := range methods.Methods() {
-		if strings.HasPrefix(m.Name(), "Handle") {
+		if m.Name() != "BindTWS" {
 			handlers[m.Name()] = m.Signature()
 		}
 	}

@@ -31,21 +31,37 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// maxName is the longest name in bytes: names become file names.
-const maxName = 255
+// The longest names in bytes. Those of processors, tables, sinks and flows name
+// files and folders of checkpoints.
+const (
+	maxName = 255
+	maxPath = 200
+)
 
-// name checks a name that is stored or shown to users. what says whose it is.
+// name checks the name of a state or timer. what says whose it is; given is
+// false for a default.
 func (pl *planner) name(pos token.Pos, what, name string, given bool) bool {
-	fix := "use letters, digits, _ and -, beginning with a letter"
+	return pl.checkName(pos, what, name, given, "letters, digits, _ and -", maxName, unicode.IsLetter)
+}
+
+// pathName checks a name that becomes part of a path.
+func (pl *planner) pathName(pos token.Pos, what, name string, given bool) bool {
+	return pl.checkName(pos, what, name, given, "the letters a-z and A-Z, digits, _ and -", maxPath, func(r rune) bool {
+		return r < utf8.RuneSelf && unicode.IsLetter(r)
+	})
+}
+
+func (pl *planner) checkName(pos token.Pos, what, name string, given bool, alphabet string, longest int, letter func(rune) bool) bool {
+	fix := "use " + alphabet + ", beginning with a letter"
 	if !given {
 		fix = "give it a name in its annotation; " + fix
 	}
 	switch {
 	case name == "":
 		pl.report(pos, diag.Name, fix, "%s has an empty name", what)
-	case len(name) > maxName:
-		pl.report(pos, diag.Name, "choose a shorter name", "the name of %s has %d bytes, more than %d", what, len(name), maxName)
-	case !validName(name):
+	case len(name) > longest:
+		pl.report(pos, diag.Name, "choose a shorter name", "the name of %s has %d bytes, more than %d", what, len(name), longest)
+	case !validName(name, letter):
 		pl.report(pos, diag.Name, fix, "%q is not a valid name for %s", name, what)
 	default:
 		return true
@@ -53,13 +69,13 @@ func (pl *planner) name(pos token.Pos, what, name string, given bool) bool {
 	return false
 }
 
-func validName(name string) bool {
+func validName(name string, letter func(rune) bool) bool {
 	for i, r := range name {
 		switch {
 		case r == utf8.RuneError:
 			return false
-		case unicode.IsLetter(r):
-		case i > 0 && (unicode.IsDigit(r) || r == '_' || r == '-'):
+		case letter(r):
+		case i > 0 && (r == '_' || r == '-' || r >= '0' && r <= '9'):
 		default:
 			return false
 		}

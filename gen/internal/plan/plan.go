@@ -22,7 +22,8 @@ type Result struct {
 	// Package is nil if nothing in the package is annotated, and must not be
 	// used if there are diagnostics.
 	Package *Package
-	// Lock is the lock with every id that the plan uses. It is a new value.
+	// Lock is the lock with every id that the plan uses, nil if none is needed
+	// any more. The lock given to New is not changed.
 	Lock        *schemas.Lock
 	Diagnostics diag.List
 }
@@ -49,7 +50,10 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 	pl.processors()
 	pl.wiring(directives)
 	if !pl.annotated() {
-		return Result{Lock: pl.withoutAnnotations(lock, lockPath), Diagnostics: pl.diags}
+		if len(p.Old) > 0 {
+			lock = pl.withoutAnnotations(lock, lockPath)
+		}
+		return Result{Lock: lock, Diagnostics: pl.diags}
 	}
 	pl.collectRows()
 	pl.nameStructs()

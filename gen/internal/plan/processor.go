@@ -275,7 +275,7 @@ func (pl *planner) processorTag(p *Processor, spec *ast.TypeSpec, marker *ast.Fi
 			}
 		}
 	}
-	if pl.name(pos, "processor "+p.GoName, p.Schema.Name, tag != nil && tag.Name != "") {
+	if pl.pathName(pos, "processor "+p.GoName, p.Schema.Name, tag != nil && tag.Name != "") {
 		unique.take(pos, p.Schema.Name)
 	}
 }

@@ -45,7 +45,7 @@ func (pl *planner) directiveName(d *annot.Directive, ident *ast.Ident, what stri
 	if o, ok := d.Arg("name"); ok {
 		name, pos, given = o.Value, o.ValuePos, true
 	}
-	if pl.name(pos, what+" "+ident.Name, name, given) {
+	if pl.pathName(pos, what+" "+ident.Name, name, given) {
 		for _, n := range unique {
 			n.take(pos, name)
 		}

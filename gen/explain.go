@@ -1,0 +1,12 @@
+package gen
+
+import "github.com/tws-go/tws/gen/internal/diag"
+
+// Entry explains a diagnostic code.
+type Entry = diag.Entry
+
+// Catalogue returns an entry for every code, in order.
+func Catalogue() []Entry { return diag.Catalogue() }
+
+// Explain returns the entry of a code such as "TWS012"; case does not matter.
+func Explain(code string) (Entry, bool) { return diag.Explain(code) }
