@@ -92,8 +92,8 @@ type Pipeline struct {
 
 // flowSpec is a declared flow.
 type flowSpec struct {
-	name  string
-	once  bool
+	name string
+	once bool
 	// target says what the flow writes, once all tables are declared.
 	target func() string
 	build  func() (*engine.Flow, error)
