@@ -18,6 +18,8 @@ import (
 
 // stagedState is the JSON of [stream.Staged]'s State.
 type stagedState struct {
+	// Unit is the commit unit that staged.
+	Unit string `json:"unit"`
 	// Required is the epoch that the table must be at, for this unit, before
 	// this epoch is published; null if it must not know the unit.
 	Required *int64 `json:"required"`
@@ -61,7 +63,7 @@ func (s *sink) Begin(_ context.Context, a stream.Attempt) error {
 	if a.Epoch < 1 || a.Lanes < 1 {
 		return fmt.Errorf("table: %s: begin epoch %d with %d lanes: both start at 1", s.table.name, a.Epoch, a.Lanes)
 	}
-	required, err := requiredBy(a)
+	required, err := s.requiredBy(a)
 	if err != nil {
 		return fmt.Errorf("table: %s: begin epoch %d: %w", s.table.name, a.Epoch, err)
 	}
@@ -78,13 +80,15 @@ func (s *sink) Begin(_ context.Context, a stream.Attempt) error {
 	return nil
 }
 
-// requiredBy returns the epoch that the table must be at before this one.
-func requiredBy(a stream.Attempt) (*int64, error) {
+// requiredBy returns the epoch that the table must be at before this one. What
+// another unit staged says nothing about ours: a checkpoint that goes on under a
+// new identity starts a progress of its own.
+func (s *sink) requiredBy(a stream.Attempt) (*int64, error) {
 	if a.Prior == nil {
 		return nil, nil
 	}
 	prior, err := parseState(a.Prior)
-	if err != nil {
+	if err != nil || prior.Unit != s.unit.String() {
 		return nil, err
 	}
 	if prior.Next != nil && *prior.Next >= a.Epoch {
@@ -100,7 +104,7 @@ func parseState(text json.RawMessage) (stagedState, error) {
 	if err := json.Unmarshal(text, &has); err != nil {
 		return state, fmt.Errorf("staged state %s: %w", excerpt(string(text)), err)
 	}
-	for _, key := range []string{"required", "next"} {
+	for _, key := range []string{"unit", "required", "next"} {
 		if _, ok := has[key]; !ok {
 			return state, fmt.Errorf("staged state %s is not a table's: %q is missing", excerpt(string(text)), key)
 		}
@@ -161,7 +165,7 @@ func (s *sink) writeFiles(ctx context.Context) ([]stagedFile, error) {
 
 // stage describes the files to the engine.
 func (s *sink) stage(files []stagedFile) (stream.Staged, error) {
-	state := stagedState{Required: s.required, Next: s.required, Files: files}
+	state := stagedState{Unit: s.unit.String(), Required: s.required, Next: s.required, Files: files}
 	var staged stream.Staged
 	for _, f := range files {
 		state.Next = &s.attempt.Epoch
@@ -185,8 +189,8 @@ func (s *sink) Publish(ctx context.Context, p stream.Publication) error {
 	if err != nil {
 		return fmt.Errorf("table: %s: publish epoch %d: %w", s.table.name, p.Epoch, err)
 	}
-	if len(state.Files) > 0 && p.Manifest == "" {
-		return fmt.Errorf("table: %s: publish epoch %d: the publication has no manifest", s.table.name, p.Epoch)
+	if err := s.checkPublication(p, state); err != nil {
+		return fmt.Errorf("table: %s: publish epoch %d: %w", s.table.name, p.Epoch, err)
 	}
 	err = s.table.publish(ctx, &publication{
 		unit: s.unit, appID: appID(s.unit), row: s.row, epoch: p.Epoch, staged: state,
@@ -196,6 +200,26 @@ func (s *sink) Publish(ctx context.Context, p stream.Publication) error {
 		s.forget(p.Epoch)
 	}
 	return err
+}
+
+// checkPublication refuses a publication that is not one of this unit's.
+func (s *sink) checkPublication(p stream.Publication, state stagedState) error {
+	switch {
+	case state.Unit != s.unit.String():
+		return fmt.Errorf("it was staged by %s, and the table is open for %s", state.Unit, s.unit)
+	case len(state.Files) == 0:
+		return nil
+	case p.Manifest == "":
+		return errors.New("the publication has no manifest")
+	case state.Next == nil || *state.Next != p.Epoch:
+		return fmt.Errorf("its files were staged for %s", describeEpoch(state.Next))
+	}
+	for _, f := range state.Files {
+		if path, err := localPath(f.Path); err != nil || path != f.Path {
+			return fmt.Errorf("%q cannot be the path of a staged file", f.Path)
+		}
+	}
+	return nil
 }
 
 // forget leaves the files of a published epoch to the table.

@@ -51,7 +51,13 @@ func (t *table) ensure(spec stream.TableSpec, row *column) error {
 	if err := checkWritable(t.state.protocol, t.state.meta, t.state.row); err != nil {
 		return err
 	}
-	if diffs := differences(row, t.state.row, t.state.addedByOthers()); len(diffs) > 0 {
+	added := t.state.addedByOthers()
+	for _, c := range t.state.row.children {
+		if row.child(c.name) == nil && added(c) {
+			t.store.log.Warn("table has a column that rows do not have: it stays null", "table", t.name, "column", c.path)
+		}
+	}
+	if diffs := differences(row, t.state.row, added); len(diffs) > 0 {
 		return fmt.Errorf("the table's columns are not the row type's: %s: a table's columns cannot be changed yet: take the change back, or write to a table of another name",
 			strings.Join(diffs, "; "))
 	}
