@@ -98,6 +98,19 @@ func (c *ListCell[T]) Clear() error {
 	if err != nil || !ok {
 		return err
 	}
+	if err := c.deleteElements(head); err != nil {
+		return err
+	}
+	return c.wrap(c.session().DeleteListHead(c.state.ID))
+}
+
+// deleteElements deletes what is there of a list. Without a TTL that is every
+// number in use; with one, most of a long range may have vanished already.
+func (c *ListCell[T]) deleteElements(head listHead) error {
+	if head.header.Expires {
+		_, err := c.deleteWhile(head, func(codec.Header) bool { return true })
+		return err
+	}
 	var suffix [8]byte
 	for n := head.first; n < head.next; n++ {
 		binary.BigEndian.PutUint64(suffix[:], n)
@@ -105,12 +118,71 @@ func (c *ListCell[T]) Clear() error {
 			return c.wrap(err)
 		}
 	}
-	return c.wrap(c.session().DeleteListHead(c.state.ID))
+	return nil
+}
+
+// deleteWhile deletes elements from the front while their headers satisfy is. It
+// returns the number of the first element that stays, head.next if none does.
+func (c *ListCell[T]) deleteWhile(head listHead, is func(codec.Header) bool) (first uint64, err error) {
+	elements, err := c.elements(head)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if e := elements.Close(); err == nil {
+			err = c.wrap(e)
+		}
+	}()
+	var suffix [8]byte
+	for elements.Next() {
+		h, _, err := codec.ReadHeader(elements.Value())
+		if err != nil {
+			return 0, c.wrap(err)
+		}
+		copy(suffix[:], elements.Suffix())
+		if !is(h) {
+			return binary.BigEndian.Uint64(suffix[:]), nil
+		}
+		if err := c.session().DeleteElement(c.state.ID, suffix[:]); err != nil {
+			return 0, c.wrap(err)
+		}
+	}
+	return head.next, c.wrap(elements.Err())
+}
+
+// trimEvery is how many appends to a list with a TTL pass between two removals of
+// expired elements at its front, which keep a list that lives on from growing.
+const trimEvery = 64
+
+// trim removes expired elements from the front of a list, now and then.
+func (c *ListCell[T]) trim(head listHead) (listHead, error) {
+	if !head.header.Expires || head.next-head.first < trimEvery || head.next%trimEvery != 0 {
+		return head, nil
+	}
+	now := c.now()
+	first, err := c.deleteWhile(head, func(h codec.Header) bool { return h.Expired(now) })
+	if err != nil {
+		return head, err
+	}
+	head.first, head.live = first, head.next-first
+	return head, nil
+}
+
+// elements iterates over the entries of all elements, expired or not.
+func (c *ListCell[T]) elements(head listHead) (*engine.Elements, error) {
+	var from, to [8]byte
+	binary.BigEndian.PutUint64(from[:], head.first)
+	binary.BigEndian.PutUint64(to[:], head.next)
+	elements, err := c.session().ScanElements(c.state.ID, from[:], to[:])
+	return elements, c.wrap(err)
 }
 
 func (c *ListCell[T]) appendEach(vs []T) error {
 	head, _, err := c.head()
 	if err != nil || len(vs) == 0 {
+		return err
+	}
+	if head, err = c.trim(head); err != nil {
 		return err
 	}
 	h := c.header()
@@ -190,13 +262,10 @@ func (c *ListCell[T]) each(yield func(T) bool) error {
 }
 
 // scan calls do with the body of every live element, until do returns false.
-func (c *ListCell[T]) scan(head listHead, do func(body []byte) (bool, error)) (err error) {
-	var from, to [8]byte
-	binary.BigEndian.PutUint64(from[:], head.first)
-	binary.BigEndian.PutUint64(to[:], head.next)
-	elements, err := c.session().ScanElements(c.state.ID, from[:], to[:])
+func (c *ListCell[T]) scan(head listHead, do func(body []byte) (bool, error)) error {
+	elements, err := c.elements(head)
 	if err != nil {
-		return c.wrap(err)
+		return err
 	}
 	return c.walk(elements, func(_, body []byte) (bool, error) { return do(body) })
 }

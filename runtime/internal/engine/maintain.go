@@ -20,7 +20,7 @@ func (u *Unit) maintain(ctx context.Context) error {
 		return err
 	}
 	due := u.last.Epoch-u.snapshot.epoch >= u.config.SnapshotEpochs || u.snapshot.bytes >= u.config.SnapshotBytes
-	if due && len(u.partitions) > 0 {
+	if due {
 		if err := u.takeSnapshot(ctx); err != nil {
 			return fmt.Errorf("engine: flow %s: snapshot of epoch %d: %w", u.flow.Name, u.last.Epoch, err)
 		}
