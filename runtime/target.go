@@ -20,7 +20,10 @@ type Target[T any] interface {
 // StreamingTable is a table that flows append to: a Delta table in the
 // pipeline's table folder, which any Delta reader opens. Declare it as a package
 // variable with the directive //tws:table and pass it by address.
-type StreamingTable[T any] struct{ _ [0]func(T) }
+type StreamingTable[T any] struct {
+	_ [0]func(T)
+	_ byte // a type without size would let two variables have one address
+}
 
 // TableOptions are a table's declarations; generated code fills them in.
 type TableOptions struct {
