@@ -57,24 +57,21 @@ func (e *emitter) newAccessor(proc *plan.Processor, s *plan.State, name string) 
 		args = jen.Custom(jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true},
 			jen.Id(l.binder), e.stateFunc(proc, s).Call(), e.keyCodec(s.Key), e.valueCodec(s.Value))
 	}
-	e.decl(nil, e.newFunc(proc, s).Params(jen.Id(l.binder).Op("*").Add(tws("Binder"))).Op("*").Id(name).Block(
+	e.decl(nil, jen.Func().Add(e.newFunc(proc, s)).Params(jen.Id(l.binder).Op("*").Add(tws("Binder"))).Op("*").Id(name).Block(
 		jen.Id(l.accessor).Op(":=").New(jen.Id(name)),
 		jen.Id(l.accessor).Dot("Bind").Add(args),
 		jen.Return(jen.Id(l.accessor)),
 	))
 }
 
+// newFunc names the constructor of a state field's accessor.
 func (e *emitter) newFunc(proc *plan.Processor, s *plan.State) *jen.Statement {
-	return jen.Func().Id(e.newName(proc, s))
-}
-
-func (e *emitter) newName(proc *plan.Processor, s *plan.State) string {
-	return e.names.choose("new" + upperFirst(accessorName(proc, s)))
+	return jen.Id(e.names.choose(newName(proc, s)))
 }
 
 // stateFunc names the function that describes a state.
 func (e *emitter) stateFunc(proc *plan.Processor, s *plan.State) *jen.Statement {
-	return jen.Id(e.names.choose("tws" + upperFirst(accessorName(proc, s)) + "State"))
+	return jen.Id(e.names.choose(stateName(proc, s)))
 }
 
 func (e *emitter) stateSchema(proc *plan.Processor, s *plan.State) {
@@ -84,7 +81,7 @@ func (e *emitter) stateSchema(proc *plan.Processor, s *plan.State) {
 	}[s.Schema.Kind]
 	var key, ttl *jen.Statement
 	if s.Schema.Kind == schemas.MapState {
-		key = pointerTo(e.wireType(s.Key), s.Key.Struct == nil)
+		key = pointerTo(e.wireType(s.Key), !schemaCall(s.Key, false))
 	}
 	if s.Schema.TTLMicros != 0 {
 		ttl = jen.Op(grouped(s.Schema.TTLMicros))

@@ -35,7 +35,7 @@ func (e *emitter) bind(proc *plan.Processor) {
 			Params(jen.Id(l.binder).Op("*").Add(tws("Binder"))).Add(binding).
 			BlockFunc(func(g *jen.Group) {
 				for _, s := range proc.States {
-					g.Id(h).Dot(s.Field).Op("=").Id(e.newName(proc, s)).Call(jen.Id(l.binder))
+					g.Id(h).Dot(s.Field).Op("=").Add(e.newFunc(proc, s)).Call(jen.Id(l.binder))
 				}
 				for _, t := range proc.Timers {
 					g.Id(h).Dot(t.Field).Op("=").Add(tws("NewTimer")).Call(
@@ -100,8 +100,9 @@ func (e *emitter) receiver(proc *plan.Processor) string {
 			}
 		}
 	}
-	if slices.Contains(localNames, want) {
-		want = "proc"
+	name := e.names.local(want)
+	if name == e.local.binder {
+		return e.names.local("proc")
 	}
-	return e.names.local(want)
+	return name
 }

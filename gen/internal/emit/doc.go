@@ -3,6 +3,7 @@ package emit
 import (
 	"go/types"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tws-go/tws/gen/internal/plan"
 )
@@ -15,7 +16,7 @@ func doc(text string) []string {
 	var lines []string
 	line := "//"
 	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > docWidth && line != "//" {
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > docWidth && line != "//" {
 			lines = append(lines, line)
 			line = "//"
 		}

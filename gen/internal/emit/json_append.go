@@ -237,6 +237,9 @@ func (w *jsonWriter) takeText() []jen.Code {
 	if len(text) == 1 {
 		return []jen.Code{jen.LitRune(rune(text[0]))}
 	}
+	if !strings.ContainsAny(text, "\"\\") {
+		return []jen.Code{jen.Lit(text).Op("...")}
+	}
 	return []jen.Code{rawString(text).Op("...")}
 }
 

@@ -97,8 +97,12 @@ func (e *emitter) readJSONElem(v plan.Value, p place, depth int) []jen.Code {
 		return []jen.Code{p.set(jen.Append(p.value(), e.readJSONScalar(v)))}
 	}
 	elem := e.local.elem(depth)
-	code := []jen.Code{jen.Var().Id(elem).Add(e.typ(v.Go))}
-	code = append(code, e.readJSONValue(v, variable(elem), depth+1)...)
+	code := e.readJSONValue(v, variable(elem), depth+1)
+	if v.Elem != nil {
+		code[0] = jen.Id(elem).Op(":=").Add(e.typ(v.Go)).Values()
+	} else {
+		code = append([]jen.Code{jen.Var().Id(elem).Add(e.typ(v.Go))}, code...)
+	}
 	return append(code, p.set(jen.Append(p.value(), jen.Id(elem))))
 }
 

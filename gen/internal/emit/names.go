@@ -60,7 +60,8 @@ func newNames(p *plan.Package) *names {
 	for _, proc := range p.Processors {
 		for _, s := range proc.States {
 			n.choose(accessorName(proc, s))
-			n.choose("new" + upperFirst(accessorName(proc, s)))
+			n.choose(newName(proc, s))
+			n.choose(stateName(proc, s))
 		}
 	}
 	n.importAll(p)
@@ -95,21 +96,54 @@ func (n *names) importAll(p *plan.Package) {
 	for _, name := range localNames {
 		busy[name] = true
 	}
+	theirs := userAliases(p.Types)
 	for _, importPath := range slices.Sorted(maps.Keys(used)) {
-		// Every package-level name of ours has a capital in it, or an underscore.
-		alias := strings.ToLower(used[importPath])
-		for i := 2; n.scope[alias] || busy[alias] || token.IsKeyword(alias); i++ {
-			alias = strings.ToLower(used[importPath]) + strconv.Itoa(i)
-		}
+		name := used[importPath]
+		alias := n.alias(name, theirs[importPath], busy)
 		busy[alias] = true
-		n.imports[importPath] = importAs{
-			alias:    alias,
-			explicit: alias != used[importPath] || alias != pathName(importPath),
-		}
+		n.imports[importPath] = importAs{alias: alias, explicit: alias != name || alias != pathName(importPath)}
 	}
 	for _, im := range n.imports {
 		n.scope[im.alias] = true
 	}
+}
+
+// alias returns the user's alias, the package's name, or that with a number:
+// the first that is free. It is in lower case, and so no package-level name of
+// ours, which have capitals.
+func (n *names) alias(name, users string, busy map[string]bool) string {
+	free := func(alias string) bool {
+		return alias != "" && !n.scope[alias] && !busy[alias] && !token.IsKeyword(alias)
+	}
+	name = strings.ToLower(name)
+	if users = strings.ToLower(users); free(users) {
+		return users
+	}
+	alias := name
+	for i := 2; !free(alias); i++ {
+		alias = name + strconv.Itoa(i)
+	}
+	return alias
+}
+
+// userAliases returns the names under which the user's files import packages. If
+// files differ, the name that sorts first is taken.
+func userAliases(pkg *types.Package) map[string]string {
+	aliases := map[string]string{}
+	for i := range pkg.Scope().NumChildren() {
+		file := pkg.Scope().Child(i)
+		for _, name := range file.Names() {
+			im, ok := file.Lookup(name).(*types.PkgName)
+			if !ok {
+				continue
+			}
+			importPath := im.Imported().Path()
+			if old := aliases[importPath]; old == "" || name < old {
+				aliases[importPath] = name
+			}
+		}
+	}
+	return aliases
 }
 
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
@@ -155,7 +189,7 @@ func (n *names) local(want string) string {
 // index returns the loop variable for lists within depth other lists.
 func (l locals) index(depth int) string {
 	if depth < 3 {
-		return l.n.local([]string{"i", "j", "l"}[depth])
+		return l.n.local([]string{"i", "j", "k"}[depth])
 	}
 	return l.n.local("i" + strconv.Itoa(depth+1))
 }
@@ -168,9 +202,20 @@ func (l locals) elem(depth int) string {
 	return l.n.local("e" + strconv.Itoa(depth+1))
 }
 
-// accessorName is the wanted name of the accessor of a state field.
+// accessorName is the wanted name of the type behind a state field:
+// heartbeatSensor for Heartbeat.Sensor.
 func accessorName(proc *plan.Processor, s *plan.State) string {
 	return lowerFirst(proc.GoName) + upperFirst(s.Field)
+}
+
+// newName is the wanted name of the accessor's constructor.
+func newName(proc *plan.Processor, s *plan.State) string {
+	return "new" + upperFirst(proc.GoName) + upperFirst(s.Field)
+}
+
+// stateName is the wanted name of the function that describes the state.
+func stateName(proc *plan.Processor, s *plan.State) string {
+	return "tws" + upperFirst(proc.GoName) + upperFirst(s.Field) + "State"
 }
 
 // lowerFirst returns name with its leading capitals in lower case, except one

@@ -53,10 +53,7 @@ func (p place) at(index string) place {
 
 // pointee is what the pointer in the place points to.
 func (p place) pointee() place {
-	if p.deref {
-		return target(jen.Parens(p.value()))
-	}
-	return target(p.expr.Clone())
+	return target(p.value())
 }
 
 // set returns the assignment to the place.

@@ -107,12 +107,12 @@ func (e *emitter) target(goName string) *jen.Statement {
 
 // tableVar names the variable of a function's table.
 func (e *emitter) tableVar(t *plan.Table) string {
-	name := e.names.local(lowerFirst(t.GoName) + "Table")
+	name := e.names.local("table" + upperFirst(t.GoName))
 	for _, other := range e.pkg.Tables {
 		if other == t {
 			break
 		}
-		if other.Func && lowerFirst(other.GoName) == lowerFirst(t.GoName) {
+		if other.Func && upperFirst(other.GoName) == upperFirst(t.GoName) {
 			name += "_"
 		}
 	}

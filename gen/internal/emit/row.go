@@ -3,7 +3,6 @@ package emit
 import (
 	"fmt"
 
-	"go/types"
 
 	"github.com/dave/jennifer/jen"
 

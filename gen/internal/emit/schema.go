@@ -60,47 +60,48 @@ func (e *emitter) fieldLine(f *plan.Field, typ func(plan.Value) *jen.Statement) 
 }
 
 // wireType is the expression of a value's wire type.
-func (e *emitter) wireType(v plan.Value) *jen.Statement {
-	return e.schemaOf(v, e.wireType, func(s *plan.Struct) (typ, fields *jen.Statement) {
-		typ = e.fn("twsType", s, "").Call()
-		return typ, typ.Clone().Dot("Fields")
-	})
-}
+func (e *emitter) wireType(v plan.Value) *jen.Statement { return e.schemaOf(v, false) }
 
 // columnType is the expression of a column's type.
-func (e *emitter) columnType(v plan.Value) *jen.Statement {
-	return e.schemaOf(v, e.columnType, func(s *plan.Struct) (typ, fields *jen.Statement) {
-		if !inOrder(s) {
-			fields = e.fn("twsColumns", s, "").Call()
-			return e.structLiteral(s, fields), fields
-		}
-		typ = e.fn("twsType", s, "").Call()
-		return typ, typ.Clone().Dot("Fields")
-	})
-}
+func (e *emitter) columnType(v plan.Value) *jen.Statement { return e.schemaOf(v, true) }
 
-// schemaOf writes a schemas.Type; elem writes those of list elements, structs
-// the type and the fields of structs.
-func (e *emitter) schemaOf(v plan.Value, elem func(plan.Value) *jen.Statement,
-	structs func(*plan.Struct) (typ, fields *jen.Statement),
-) *jen.Statement {
+// schemaOf writes a schemas.Type, of a column with the fields of structs in
+// declaration order.
+func (e *emitter) schemaOf(v plan.Value, column bool) *jen.Statement {
 	if v.Struct != nil {
-		typ, fields := structs(v.Struct)
-		if !v.Wire.Optional {
-			return typ
-		}
-		return schema("Type").Add(keyedLine("Kind", schema("Struct"), "Optional", jen.True(),
-			"Name", jen.Lit(v.Struct.Wire.Name), "Fields", fields))
+		return e.structSchema(v, column)
 	}
 	var opt, inner *jen.Statement
 	if v.Wire.Optional {
 		opt = jen.True()
 	}
 	if v.Elem != nil {
-		inner = pointerTo(elem(*v.Elem), v.Elem.Struct == nil || v.Elem.Wire.Optional)
+		inner = pointerTo(e.schemaOf(*v.Elem, column), !schemaCall(*v.Elem, column))
 	}
 	return schema("Type").Add(keyedLine("Kind", schema(kindConst[v.Wire.Kind]),
 		"Optional", optional(opt), "Elem", optional(inner)))
+}
+
+// schemaCall reports whether the type is a call of a function that returns it,
+// not a literal.
+func schemaCall(v plan.Value, column bool) bool {
+	return v.Struct != nil && !v.Wire.Optional && (!column || inOrder(v.Struct))
+}
+
+func (e *emitter) structSchema(v plan.Value, column bool) *jen.Statement {
+	typ := e.fn("twsType", v.Struct, "").Call()
+	switch {
+	case schemaCall(v, column):
+		return typ
+	case !v.Wire.Optional:
+		return e.structLiteral(v.Struct, e.columns(v.Struct))
+	}
+	fields := typ.Dot("Fields")
+	if column {
+		fields = e.columns(v.Struct)
+	}
+	return schema("Type").Add(keyedLine("Kind", schema("Struct"), "Optional", jen.True(),
+		"Name", jen.Lit(v.Struct.Wire.Name), "Fields", fields))
 }
 
 // pointerTo points to a copy of what the expression says.
