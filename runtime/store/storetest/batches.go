@@ -144,10 +144,10 @@ func testMultiGet(h *harness) {
 
 func testMultiGetStops(h *harness) {
 	h.open()
-	h.apply(put(store.Point, "a", ""), put(store.Point, "b", ""))
+	h.apply(put(store.Point, "1v", ""), put(store.Point, "2v", ""))
 	stop := errors.New("stop")
 	calls := 0
-	err := h.store.MultiGet([][]byte{[]byte("a"), []byte("b")}, func(int, []byte) error { calls++; return stop })
+	err := h.store.MultiGet([][]byte{[]byte("1v"), []byte("2v")}, func(int, []byte) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
 		h.Errorf("%d calls, %v, want one call and its error", calls, err)
 	}

@@ -56,7 +56,7 @@ const killVariable = "TWS_STORETEST_KILL_DIR"
 
 // killBatches is how many batches the child applies. It closes and opens the store
 // after a quarter of them and takes a snapshot after half.
-const killBatches = 60
+const killBatches = 160
 
 // testKill has a child process apply batches and kill itself without any
 // clean-up. What is in its directory then is the content of some whole mark.
@@ -110,7 +110,15 @@ func killSelf(h *harness, dir string) {
 func killModel(batches int64, each func(m *model, data []byte)) *model {
 	m, r := newModel(), rand.New(rand.NewPCG(7, 7))
 	for range batches {
-		data := m.apply(randomChanges(r, 50))
+		changes := randomChanges(r, 50)
+		// Large values, so that a store that flushes when it has much to flush
+		// does so.
+		for i := range changes {
+			if !changes[i].del {
+				changes[i].value += strings.Repeat("x", r.IntN(8<<10))
+			}
+		}
+		data := m.apply(changes)
 		if each != nil {
 			each(m, data)
 		}
