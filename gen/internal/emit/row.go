@@ -2,7 +2,7 @@ package emit
 
 import (
 	"fmt"
-
+	"go/types"
 
 	"github.com/dave/jennifer/jen"
 
