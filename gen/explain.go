@@ -8,5 +8,11 @@ type Entry = diag.Entry
 // Catalogue returns an entry for every code, in order.
 func Catalogue() []Entry { return diag.Catalogue() }
 
+// Diagnostic is a fault in an annotated package, Diagnostics are many.
+type (
+	Diagnostic  = diag.Diagnostic
+	Diagnostics = diag.List
+)
+
 // Explain returns the entry of a code such as "TWS012"; case does not matter.
 func Explain(code string) (Entry, bool) { return diag.Explain(code) }

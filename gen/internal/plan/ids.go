@@ -78,9 +78,12 @@ func (a *assigner) structure(s *structPlan) {
 	stored := a.stored[s.name]
 	locked.Removed = false
 	declared := make(map[string]bool)
+	var added []string
 	for _, f := range s.Fields {
 		declared[f.Wire] = true
-		a.field(s, f, locked, stored)
+		if a.field(s, f, locked, stored) {
+			added = append(added, f.Name)
+		}
 	}
 	for i := range locked.Fields {
 		f := &locked.Fields[i]
@@ -88,7 +91,7 @@ func (a *assigner) structure(s *structPlan) {
 			continue
 		}
 		if stored {
-			a.pl.report(s.pos, diag.StateStruct, restore,
+			a.pl.report(s.pos, diag.StateStruct, a.renameFix(f.Name, "one", added),
 				"struct %s is part of stored state and lost its field %q of type %s",
 				a.pl.typeString(s.Go), f.Name, f.Type)
 		}
@@ -96,7 +99,8 @@ func (a *assigner) structure(s *structPlan) {
 	}
 }
 
-func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, stored bool) {
+// field assigns a field's id; added is true if the lock does not know it.
+func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, stored bool) (added bool) {
 	now := a.pl.wireType(f.Value)
 	i := slices.IndexFunc(locked.Fields, func(l schemas.LockedField) bool { return l.Name == f.Wire && !l.Removed })
 	if i < 0 {
@@ -108,7 +112,7 @@ func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, 
 		f.ID = locked.NextFieldID
 		locked.NextFieldID++
 		locked.Fields = append(locked.Fields, schemas.LockedField{Field: schemas.Field{ID: f.ID, Name: f.Wire, Type: now}})
-		return
+		return true
 	}
 	was := &locked.Fields[i]
 	f.ID = was.ID
@@ -118,6 +122,7 @@ func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, 
 			f.Wire, a.pl.typeString(s.Go), was.Type, now)
 	}
 	was.Type = now
+	return false
 }
 
 // wireType is a value's wire type with structs by name, as locks have it.

@@ -96,7 +96,8 @@ type takenName struct {
 	pos  token.Pos
 }
 
-func (n *names) take(pos token.Pos, name string) {
+// take takes a name; it returns false if it is taken, which it reports.
+func (n *names) take(pos token.Pos, name string) bool {
 	for _, other := range n.taken {
 		if strings.EqualFold(name, other.name) {
 			how := "have the name " + name
@@ -105,10 +106,11 @@ func (n *names) take(pos token.Pos, name string) {
 			}
 			n.pl.report(pos, diag.DuplicateName, "give one of them another name",
 				"two %s%s %s; the other is at %s", n.what, n.whom, how, n.pl.shortPosition(other.pos))
-			return
+			return false
 		}
 	}
 	n.taken = append(n.taken, takenName{name, pos})
+	return true
 }
 
 // shortPosition is a position within a message: base name of the file and line.

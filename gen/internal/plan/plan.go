@@ -36,6 +36,9 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 		structs: make(map[string]*structPlan),
 		fields:  make(map[*types.Var]*ast.Field),
 		files:   make(map[string]bool),
+
+		strayLines: make(map[string]bool),
+		broken:     make(map[string]bool),
 		out: &Package{
 			Name: p.Name, Path: p.Path, Dir: p.Dir, Types: p.Types,
 		},
@@ -78,6 +81,10 @@ type planner struct {
 	rows    []rowUse
 	// files are the names of annotated files.
 	files map[string]bool
+	// strayLines are the lines where state outside a processor is reported.
+	strayLines map[string]bool
+	// broken are identifiers of targets that have been reported.
+	broken map[string]bool
 }
 
 // report adds a diagnostic; it is an [annot.Report].
@@ -252,6 +259,10 @@ func isInvalid(t types.Type, seen map[types.Type]bool) bool {
 // undefined reports that the type at expr does not resolve, in the words of the
 // type checker if it has complained there.
 func (pl *planner) undefined(expr ast.Node, what string) {
+	if path := pl.unresolvedPackage(expr); path != "" {
+		pl.report(expr.Pos(), diag.Undefined, "add the module that has it: go get "+path, "%s: package %s cannot be resolved", what, path)
+		return
+	}
 	for _, e := range pl.src.Errors {
 		if expr.Pos() <= e.Pos && e.Pos < expr.End() {
 			pl.report(e.Pos, diag.Undefined, "declare or import it; the generator needs the types of annotated declarations",
@@ -261,6 +272,20 @@ func (pl *planner) undefined(expr ast.Node, what string) {
 	}
 	pl.report(expr.Pos(), diag.Undefined, "declare or import it; the generator needs the types of annotated declarations",
 		"%s: the type cannot be resolved", what)
+}
+
+// unresolvedPackage returns the path of a package that expr refers to and that
+// could not be loaded, or "".
+func (pl *planner) unresolvedPackage(expr ast.Node) (path string) {
+	ast.Inspect(expr, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if name, ok := pl.src.Info.Uses[id].(*types.PkgName); ok && len(name.Imported().Scope().Names()) == 0 {
+				path = name.Imported().Path()
+			}
+		}
+		return path == ""
+	})
+	return path
 }
 
 // sort puts the plan into its documented order.

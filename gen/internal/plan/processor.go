@@ -146,6 +146,12 @@ func (pl *planner) derivedType(spec *ast.TypeSpec) {
 }
 
 func (pl *planner) stray(pos token.Pos, what string) {
+	p := pl.src.Position(pos)
+	line := p.Filename + ":" + itoa(p.Line)
+	if pl.strayLines[line] {
+		return // as a field, and as part of the struct that some state holds
+	}
+	pl.strayLines[line] = true
 	pl.report(pos, diag.StrayState, "make it a named field of a processor struct, directly",
 		"%s: state and timers are bound in fields of processors only", what)
 }
@@ -236,7 +242,7 @@ func (pl *planner) processor(s *ast.StructType, spec *ast.TypeSpec, marker *ast.
 		return
 	}
 	p := &Processor{GoName: spec.Name.Name, Doc: docText(doc), Pos: pl.src.Position(spec.Name.Pos())}
-	pl.processorTag(p, spec, marker, unique)
+	named := pl.processorTag(p, spec, marker, unique)
 	_, args := runtimeType(pl.src.Info.TypeOf(marker.Type))
 	if args.Len() != 3 || invalid(pl.src.Info.TypeOf(marker.Type)) {
 		pl.undefined(marker.Type, "processor "+p.GoName)
@@ -245,14 +251,18 @@ func (pl *planner) processor(s *ast.StructType, spec *ast.TypeSpec, marker *ast.
 	}
 	pl.processorFields(p, s, marker)
 	pl.handlers(p, obj, args)
-	pl.out.Processors = append(pl.out.Processors, p)
+	if named {
+		pl.out.Processors = append(pl.out.Processors, p)
+	}
 }
 
 func docText(doc *ast.CommentGroup) string {
 	return strings.TrimSpace(doc.Text())
 }
 
-func (pl *planner) processorTag(p *Processor, spec *ast.TypeSpec, marker *ast.Field, unique *names) {
+// processorTag reads the tag of tws.Processor. It returns false if the name
+// cannot be the processor's.
+func (pl *planner) processorTag(p *Processor, spec *ast.TypeSpec, marker *ast.Field, unique *names) bool {
 	p.Schema = schemas.Processor{
 		Name:       lowerCamel(p.GoName),
 		TimeMode:   schemas.TimeProcessing,
@@ -275,9 +285,8 @@ func (pl *planner) processorTag(p *Processor, spec *ast.TypeSpec, marker *ast.Fi
 			}
 		}
 	}
-	if pl.pathName(pos, "processor "+p.GoName, p.Schema.Name, tag != nil && tag.Name != "") {
+	return pl.pathName(pos, "processor "+p.GoName, p.Schema.Name, tag != nil && tag.Name != "") &&
 		unique.take(pos, p.Schema.Name)
-	}
 }
 
 // choice sets an option that is one of a few words.
@@ -307,7 +316,7 @@ func (pl *planner) processorTypes(p *Processor, marker *ast.Field, args *types.T
 		}
 		return marker.Pos()
 	}
-	p.Key = pl.key(args.At(0), use{pos: at(0), root: "the grouping key of " + p.GoName, path: pl.typeString(args.At(0))})
+	p.Key = pl.key(args.At(0), use{pos: at(0), root: "the grouping key of " + p.GoName})
 	p.In, p.Out = args.At(1), args.At(2)
 	pl.row(p.In, at(1), "the input of "+p.GoName, false)
 	pl.row(p.Out, at(2), "the output of "+p.GoName, false)

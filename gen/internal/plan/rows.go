@@ -76,7 +76,7 @@ func (pl *planner) collectRows() {
 
 // newRow plans one row type, nil if it cannot be one.
 func (pl *planner) newRow(u rowUse) *Row {
-	at := use{pos: u.pos, root: u.root, path: pl.typeString(u.t)}
+	at := use{pos: u.pos, root: u.root}
 	if invalid(u.t) {
 		pl.undefinedAt(at)
 		return nil

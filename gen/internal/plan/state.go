@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 	"time"
 
 	"github.com/tws-go/tws/gen/internal/annot"
@@ -83,9 +84,8 @@ func (pl *planner) tagName(p *Processor, ident *ast.Ident, tag *annot.Tag) (stri
 func (pl *planner) timer(p *Processor, field *ast.Field, ident *ast.Ident, tag *annot.Tag, unique *names) {
 	t := &Timer{Field: ident.Name, Doc: docText(field.Doc), Pos: pl.src.Position(ident.Pos())}
 	name, pos, ok := pl.tagName(p, ident, tag)
-	if t.Schema.Name = name; ok {
-		unique.take(pos, name)
-	}
+	t.Schema.Name = name
+	ok = ok && unique.take(pos, name)
 	if tag != nil {
 		for _, o := range tag.Options {
 			pl.unknownOption(o, "a timer")
@@ -95,15 +95,15 @@ func (pl *planner) timer(p *Processor, field *ast.Field, ident *ast.Ident, tag *
 		pl.report(ident.Pos(), diag.TimerMode, "set time=processing or time=event in the tag of tws.Processor, or remove the timer",
 			"timer %s of %s would never expire: the processor has time=none", ident.Name, p.GoName)
 	}
-	p.Timers = append(p.Timers, t)
+	if ok {
+		p.Timers = append(p.Timers, t)
+	}
 }
 
 func (pl *planner) state(p *Processor, field *ast.Field, ident *ast.Ident, tag *annot.Tag, kind string, args *types.TypeList, unique *names) {
 	s := &State{Field: ident.Name, Doc: docText(field.Doc), Pos: pl.src.Position(ident.Pos())}
 	name, pos, ok := pl.tagName(p, ident, tag)
-	if ok {
-		unique.take(pos, name)
-	}
+	ok = ok && unique.take(pos, name)
 	s.Schema = schemas.State{Name: name, Kind: stateKinds[kind], Version: 1}
 	if tag != nil {
 		for _, o := range tag.Options {
@@ -121,14 +121,17 @@ func (pl *planner) state(p *Processor, field *ast.Field, ident *ast.Ident, tag *
 		if i < len(exprs) {
 			u.pos = exprs[i].Pos()
 		}
-		u.path = pl.typeString(args.At(i))
 		return u
 	}
 	if s.Schema.Kind == schemas.MapState {
-		s.Key = pl.key(args.At(0), at(0))
+		key := at(0)
+		key.root = "the map key of " + p.GoName + "." + ident.Name
+		s.Key = pl.key(args.At(0), key)
 	}
 	s.Value = pl.value(args.At(args.Len()-1), at(args.Len()-1))
-	p.States = append(p.States, s)
+	if ok {
+		p.States = append(p.States, s)
+	}
 }
 
 func (pl *planner) ttl(p *Processor, s *State, o annot.Option) {
@@ -139,6 +142,8 @@ func (pl *planner) ttl(p *Processor, s *State, o annot.Option) {
 	}
 	d, err := time.ParseDuration(o.Value)
 	switch {
+	case err != nil && tooLong(o.Value):
+		pl.report(o.Pos, diag.OptionValue, "leave the option out if values are to stay for ever", "%s is longer than 292 years", o)
 	case err != nil:
 		pl.report(o.Pos, diag.OptionValue, fix, "%s is not a duration", o)
 	case d <= 0:
@@ -147,4 +152,11 @@ func (pl *planner) ttl(p *Processor, s *State, o annot.Option) {
 		pl.report(o.Pos, diag.OptionValue, "round it to whole microseconds", "%s is finer than a microsecond", o)
 	}
 	s.Schema.TTLMicros = d.Microseconds()
+}
+
+// tooLong reports whether a text that is no duration has the form of one.
+func tooLong(s string) bool {
+	unit := strings.TrimLeft(s, "0123456789.")
+	_, err := time.ParseDuration("1" + unit)
+	return err == nil && unit != s
 }

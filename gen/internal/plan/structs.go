@@ -15,7 +15,7 @@ import (
 // structFields plans the fields of a struct.
 func (pl *planner) structFields(s *structPlan, u use) {
 	label := pl.typeString(s.Go)
-	taken := make(map[string]token.Pos)
+	taken := make(map[string]*types.Var)
 	for i := range s.under.NumFields() {
 		f := s.under.Field(i)
 		at := use{pos: u.pos, root: u.root, path: label + "." + f.Name()}
@@ -31,11 +31,13 @@ func (pl *planner) structFields(s *structPlan, u use) {
 			continue
 		}
 		if other, ok := taken[field.Wire]; ok {
-			pl.report(at.pos, diag.WireName, "give one of them another name in a tws or json tag",
-				"two fields of %s have the name %q on the wire; the other is at %s", label, field.Wire, pl.shortPosition(other))
+			if node := pl.fieldNode(f); node == nil || node != pl.fieldNode(other) {
+				pl.report(at.pos, diag.WireName, "give one of them another name in a tws or json tag",
+					"fields %s and %s of %s have the same name %q on the wire", other.Name(), f.Name(), label, field.Wire)
+			}
 			continue
 		}
-		taken[field.Wire] = at.pos
+		taken[field.Wire] = f
 		s.Fields = append(s.Fields, field)
 		s.Flat = s.Flat && field.Value.Flat
 	}
@@ -54,9 +56,12 @@ func (pl *planner) field(s *structPlan, f *types.Var, tagText string, at use) *F
 	if !f.Exported() {
 		fix := "export it, or exclude it with the tag `tws:\"-\"`"
 		if !s.own {
-			fix = "use a struct of exported fields: declare your own and convert"
+			fix = "declare a struct of your own and convert"
 		}
-		pl.report(at.pos, diag.Unexported, fix, "field %s (in %s) is not exported", at.path, at.root)
+		if s.own || !s.unexported {
+			pl.report(at.pos, diag.Unexported, fix, "%s is not exported", at)
+		}
+		s.unexported = true
 		return nil
 	}
 	field := &Field{Name: f.Name(), Wire: f.Name()}
@@ -121,7 +126,7 @@ func (pl *planner) wireName(name string, at use) {
 	})
 	if bad >= 0 || len(name) > maxName || strings.TrimSpace(name) != name {
 		pl.report(at.pos, diag.WireName, "use a short name without quotes, backslashes and control characters",
-			"%s cannot be named %s on the wire", at.path, strconv.Quote(name))
+			"%s cannot be named %s on the wire", at, strconv.Quote(name))
 	}
 }
 
@@ -132,9 +137,9 @@ func (pl *planner) key(t types.Type, u use) Value {
 	if len(pl.diags) > before {
 		return v // one complaint is enough
 	}
-	if why := pl.notKey(v, u.path); why != "" {
+	if why := pl.notKey(v, pl.typeString(t)); why != "" {
 		pl.report(u.pos, diag.KeyType, "use bool, integers, string, time.Time, time.Duration or a struct of these",
-			"%s: type %s cannot be a key: %s", u.root, pl.typeString(t), why)
+			"%s cannot be a key: %s", u.root, why)
 	}
 	return v
 }

@@ -15,11 +15,23 @@ type use struct {
 	pos token.Pos
 	// root says what needs the type: "state Heartbeat.Sensor".
 	root string
-	// path leads to the value: "Reading.Tags[]".
+	// path leads from there to the value: "" for the value itself, "[]" for its
+	// elements, "Reading.Tags[]" within a struct.
 	path string
 }
 
 func (u use) elem() use { u.path += "[]"; return u }
+
+// String says where a value is, as the subject of a sentence.
+func (u use) String() string {
+	switch {
+	case u.path == "":
+		return u.root
+	case strings.HasPrefix(u.path, "[]"):
+		return "an element of " + u.root
+	}
+	return "field " + u.path + " (in " + u.root + ")"
+}
 
 var basicKinds = map[types.BasicKind]schemas.Kind{
 	types.Bool:    schemas.Bool,
@@ -97,7 +109,7 @@ func replacement(t types.Type) string {
 }
 
 func (pl *planner) unsupported(t types.Type, u use, fix string) {
-	pl.report(u.pos, diag.Unsupported, fix, "type %s of %s (in %s) is not supported", pl.typeString(t), u.path, u.root)
+	pl.report(u.pos, diag.Unsupported, fix, "%s has the type %s, which is not supported", u, pl.typeString(t))
 }
 
 // refused reports types that are supported by their form, but not as they are.
@@ -105,10 +117,10 @@ func (pl *planner) refused(t types.Type, u use) bool {
 	plain := types.Unalias(t)
 	switch plain := plain.(type) {
 	case *types.TypeParam:
-		pl.report(u.pos, diag.Unsupported, "use a concrete type", "type parameter %s of %s (in %s) has no schema", plain, u.path, u.root)
+		pl.report(u.pos, diag.Unsupported, "use a concrete type", "%s has the type parameter %s, which has no schema", u, plain)
 		return true
 	case *types.Struct:
-		pl.report(u.pos, diag.Unsupported, "declare it as a type with a name", "anonymous struct of %s (in %s) is not supported", u.path, u.root)
+		pl.report(u.pos, diag.Unsupported, "declare it as a type with a name", "%s is an anonymous struct, which is not supported", u)
 		return true
 	case *types.Named:
 		return pl.refusedNamed(plain, u)
@@ -130,7 +142,7 @@ func (pl *planner) undefinedAt(u use) {
 		}
 	}
 	pl.report(u.pos, diag.Undefined, "declare or import it; the generator needs the types of annotated declarations",
-		"%s: the type of %s cannot be resolved", u.root, u.path)
+		"%s: the type cannot be resolved", u)
 }
 
 func (pl *planner) refusedNamed(t *types.Named, u use) bool {
@@ -144,16 +156,16 @@ func (pl *planner) refusedNamed(t *types.Named, u use) bool {
 	case pkg.Path() == "sync" || pkg.Path() == "sync/atomic":
 		pl.unsupported(t, u, "keep locks and atomics out of rows and state; exclude the field with the tag `tws:\"-\"`")
 	case pkg.Path() == RuntimePath && (isHandle(t) || isProcessorType(t)):
-		pl.stray(u.pos, u.path+" in "+u.root)
+		pl.stray(u.pos, u.String())
 	case pkg.Path() != pl.src.Path && !obj.Exported():
 		pl.report(u.pos, diag.Unsupported, "export the type, or exclude the field with the tag `tws:\"-\"`",
-			"type %s of %s (in %s) is not exported by its package", pl.typeString(t), u.path, u.root)
+			"%s has the type %s, which its package does not export", u, pl.typeString(t))
 	case pkg.Path() == pl.src.Path && pkg.Scope().Lookup(obj.Name()) != obj:
 		pl.report(u.pos, diag.Unsupported, "declare the type at package level",
-			"type %s of %s (in %s) is local to a function", obj.Name(), u.path, u.root)
+			"%s has the type %s, which is local to a function", u, obj.Name())
 	case !importable(pl.src.Path, pkg.Path()):
 		pl.report(u.pos, diag.Unsupported, "move the type out of the internal package",
-			"type %s of %s (in %s) is in package %s, which this package may not import", pl.typeString(t), u.path, u.root, pkg.Path())
+			"%s has the type %s of package %s, which this package may not import", u, pl.typeString(t), pkg.Path())
 	case overTime(t):
 		pl.unsupported(t, u, "use time.Time itself: a type declared over it has none of its methods")
 	default:
@@ -220,6 +232,8 @@ type structPlan struct {
 	under        *types.Struct
 	// unnamed are the embedded structs without a name of their own.
 	unnamed []token.Pos
+	// unexported is true once an unexported field was found.
+	unexported bool
 	// quoted are fields with the json option string.
 	quoted []token.Pos
 }
@@ -230,7 +244,7 @@ func (pl *planner) structure(t types.Type, under *types.Struct, u use) *Struct {
 	if s := pl.structs[name]; s != nil {
 		if !s.done {
 			pl.report(u.pos, diag.Recursive, "keep an id instead of the value, or flatten the tree into a list",
-				"type %s contains itself, by %s (in %s)", pl.typeString(t), u.path, u.root)
+				"%s makes the type %s contain itself", u, pl.typeString(t))
 		}
 		return s.Struct
 	}

@@ -74,6 +74,7 @@ func (pl *planner) table(d *annot.Directive, targets, flows *names) {
 	ident := d.Var.Names[0]
 	row, ok := pl.varRow(d, ident, tableType, false)
 	if !ok {
+		pl.broken[ident.Name] = true
 		return
 	}
 	pl.out.Tables = append(pl.out.Tables, &Table{
@@ -162,6 +163,7 @@ func (pl *planner) sink(d *annot.Directive, targets *names) {
 	ident := d.Var.Names[0]
 	row, ok := pl.varRow(d, ident, sinkType, true)
 	if !ok {
+		pl.broken[ident.Name] = true
 		return
 	}
 	pl.out.Sinks = append(pl.out.Sinks, &Sink{
@@ -218,6 +220,9 @@ func (pl *planner) target(d *annot.Directive, f *Flow) (types.Type, bool) {
 		return nil, false
 	}
 	f.Target = o.Value
+	if pl.broken[o.Value] {
+		return nil, false
+	}
 	var known []string
 	for _, t := range pl.out.Tables {
 		if t.GoName == o.Value && !t.Func {

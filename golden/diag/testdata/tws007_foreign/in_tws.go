@@ -1,0 +1,4 @@
+package in
+
+// Written by hand.
+var Answer = 42
