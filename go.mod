@@ -27,3 +27,5 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/protobuf v1.34.2 // indirect
 )
+
+tool github.com/tws-go/tws/cmd/tws-gen

@@ -3,6 +3,7 @@
 package heartbeat
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tws-go/tws/codec"
@@ -10,8 +11,8 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// Register adds the package's tables, sinks and flows to a pipeline:
-// the table sensorAlerts, fed by the flow silentSensors.
+// Register adds the package's tables and flows to a pipeline: the table
+// sensorAlerts, fed by the flow silentSensors.
 func Register(p *tws.Pipeline) {
 	tws.AddTable(p, &SensorAlerts, tws.TableOptions{
 		Name:    "sensorAlerts",
@@ -20,32 +21,37 @@ func Register(p *tws.Pipeline) {
 	tws.AppendFlow(p, &SensorAlerts, "silentSensors", SilentSensors)
 }
 
-// A processor, state or row type that changed since tws-gen ran does not compile
-// here. The fix is to run: go generate ./...
+// A processor, state or row type that changed since tws-gen ran does not
+// compile here. The fix is to run: go generate ./...
 func _() {
-	{
-		run_go_generate := func(struct {
-			tws.Processor[int64, Reading, Alert] `tws:"heartbeat,time=processing,output=update"`
+	run_go_generate[struct {
+		SensorID      int64     `json:"sensor_id"`
+		SensorType    string    `json:"sensor_type"`
+		LastHeartbeat time.Time `json:"last_heartbeat_time"`
+		Readings      int64     `json:"readings"`
+	}](Alert{})
+	run_go_generate[struct {
+		tws.Processor[int64, Reading, Alert] `tws:"heartbeat,time=processing,output=update"`
 
-			Sensor   tws.ValueState[Sensor]      `tws:"sensorState"`
-			Recent   tws.ListState[Reading]      `tws:"recent,ttl=1h"`
-			ByType   tws.MapState[string, int64] `tws:"byType,ttl=24h"`
-			Silent   tws.Timer                   `tws:"silent"`
-			Patience time.Duration
-		}) {
-		}
-		run_go_generate(Heartbeat{})
-	}
-	{
-		run_go_generate := func(struct {
-			SensorID   int64  `json:"sensor_id"`
-			SensorType string `json:"sensor_type"`
-			Value      int64  `json:"sensor_value"`
-		}) {
-		}
-		run_go_generate(Reading{})
-	}
+		Sensor   tws.ValueState[Sensor]      `tws:"sensorState"`
+		Recent   tws.ListState[Reading]      `tws:"recent,ttl=1h"`
+		ByType   tws.MapState[string, int64] `tws:"byType,ttl=24h"`
+		Silent   tws.Timer                   `tws:"silent"`
+		Patience time.Duration
+	}](Heartbeat{})
+	run_go_generate[struct {
+		SensorID   int64  `json:"sensor_id"`
+		SensorType string `json:"sensor_type"`
+		Value      int64  `json:"sensor_value"`
+	}](Reading{})
+	run_go_generate[struct {
+		Type          string
+		LastHeartbeat time.Time
+	}](Sensor{})
 }
+
+// run_go_generate takes a struct as it was when tws-gen ran.
+func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of h its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.
@@ -60,10 +66,16 @@ func (h *Heartbeat) BindTWS(b *tws.Binder) tws.Binding[int64, Reading, Alert] {
 			TimeMode:   schemas.TimeProcessing,
 			OutputMode: schemas.OutputUpdate,
 			Key:        schemas.Type{Kind: schemas.Int64},
-			States:     []schemas.State{twsHeartbeatSensorState(), twsHeartbeatRecentState(), twsHeartbeatByTypeState()},
-			Timers:     []schemas.Timer{{ID: 1, Name: "silent"}},
+			States: []schemas.State{
+				twsHeartbeatSensorState(),
+				twsHeartbeatRecentState(),
+				twsHeartbeatByTypeState(),
+			},
+			Timers: []schemas.Timer{
+				{ID: 1, Name: "silent"},
+			},
 		},
-		Fingerprint: "sha256:…", // schemas.Processor.Fingerprint of the above plus the directives
+		Fingerprint: "sha256:1ee4b37d15f65d074de9821129fcf0bc4488859482025c4449e8291338e11287",
 		Key: tws.KeyCodec[int64]{
 			Append: codec.AppendKeyInt64,
 			Read:   (*codec.KeyReader).Int64,
@@ -73,8 +85,8 @@ func (h *Heartbeat) BindTWS(b *tws.Binder) tws.Binding[int64, Reading, Alert] {
 	}
 }
 
-// heartbeatSensor is the accessor behind Heartbeat.Sensor: the ValueState
-// "sensorState" (id 1) holding a Sensor, schema version 1, without TTL.
+// heartbeatSensor is the accessor behind Heartbeat.Sensor: the value state
+// "sensorState" (id 1) of Sensor, schema version 1, without TTL.
 type heartbeatSensor struct{ tws.ValueCell[Sensor] }
 
 func newHeartbeatSensor(b *tws.Binder) *heartbeatSensor {
@@ -82,73 +94,203 @@ func newHeartbeatSensor(b *tws.Binder) *heartbeatSensor {
 	a.Bind(b, twsHeartbeatSensorState(), tws.ValueCodec[Sensor]{
 		Append: twsAppendSensor,
 		Decode: twsDecodeSensor,
-		// Clone is nil: Sensor holds no slices or pointers.
 	})
 	return a
 }
 
-// heartbeatRecent is the accessor behind Heartbeat.Recent: … ListState … TTL 1h0m0s.
+// twsHeartbeatSensorState describes the state "sensorState".
+func twsHeartbeatSensorState() schemas.State {
+	return schemas.State{
+		ID:      1,
+		Name:    "sensorState",
+		Kind:    schemas.ValueState,
+		Value:   twsTypeSensor(),
+		Version: 1,
+	}
+}
+
+// heartbeatRecent is the accessor behind Heartbeat.Recent: the list state
+// "recent" (id 2) of Reading, schema version 1, TTL 1h0m0s.
 type heartbeatRecent struct{ tws.ListCell[Reading] }
 
+func newHeartbeatRecent(b *tws.Binder) *heartbeatRecent {
+	a := new(heartbeatRecent)
+	a.Bind(b, twsHeartbeatRecentState(), tws.ValueCodec[Reading]{
+		Append: twsAppendReading,
+		Decode: twsDecodeReading,
+	})
+	return a
+}
+
+// twsHeartbeatRecentState describes the state "recent".
+func twsHeartbeatRecentState() schemas.State {
+	return schemas.State{
+		ID:        2,
+		Name:      "recent",
+		Kind:      schemas.ListState,
+		Value:     twsTypeReading(),
+		Version:   1,
+		TTLMicros: 3_600_000_000,
+	}
+}
+
+// heartbeatByType is the accessor behind Heartbeat.ByType: the map state
+// "byType" (id 3) from string to int64, schema version 1, TTL 24h0m0s.
 type heartbeatByType struct{ tws.MapCell[string, int64] }
 
 func newHeartbeatByType(b *tws.Binder) *heartbeatByType {
 	a := new(heartbeatByType)
-	a.Bind(b, twsHeartbeatByTypeState(),
-		tws.KeyCodec[string]{Append: codec.AppendKeyString, Read: (*codec.KeyReader).String},
+	a.Bind(
+		b,
+		twsHeartbeatByTypeState(),
+		tws.KeyCodec[string]{
+			Append: codec.AppendKeyString,
+			Read:   (*codec.KeyReader).String,
+		},
 		tws.ValueCodec[int64]{
 			Append: func(dst []byte, v *int64) []byte { return codec.AppendInt(dst, *v) },
 			Decode: func(r *codec.Reader, v *int64) { *v = r.Int64() },
-		})
+		},
+	)
 	return a
 }
 
-// twsHeartbeatSensorState describes the state "sensorState".
-func twsHeartbeatRecentState() schemas.State {
-	return schemas.State{ID: 2, Name: "recent", Kind: schemas.ListState, Version: 1, Value: twsTypeReading(), TTLMicros: 3600000000}
-}
+// twsHeartbeatByTypeState describes the state "byType".
 func twsHeartbeatByTypeState() schemas.State {
-	return schemas.State{ID: 3, Name: "byType", Kind: schemas.MapState, Version: 1, Key: &schemas.Type{Kind: schemas.String}, Value: schemas.Type{Kind: schemas.Int64}, TTLMicros: 24 * 3600000000}
-}
-func newHeartbeatRecent(b *tws.Binder) *heartbeatRecent {
-	a := new(heartbeatRecent)
-	a.Bind(b, twsHeartbeatRecentState(), tws.ValueCodec[Reading]{Append: twsAppendReading, Decode: twsDecodeReading})
-	return a
-}
-func twsHeartbeatSensorState() schemas.State {
-	return schemas.State{ID: 1, Name: "sensorState", Kind: schemas.ValueState, Version: 1, Value: twsTypeSensor()}
+	return schemas.State{
+		ID:        3,
+		Name:      "byType",
+		Kind:      schemas.MapState,
+		Key:       &schemas.Type{Kind: schemas.String},
+		Value:     schemas.Type{Kind: schemas.Int64},
+		Version:   1,
+		TTLMicros: 86_400_000_000,
+	}
 }
 
-// ---- per struct: schema, msgpack (field-id order), clone if needed; for rows also JSON and columns
+// TWSRow returns the generated codecs of Alert as a row.
+func (*Alert) TWSRow() *tws.Row[Alert] {
+	return &tws.Row[Alert]{
+		Type:          "heartbeat.Alert",
+		Columns:       twsTypeAlert().Fields,
+		Append:        twsAppendAlert,
+		Decode:        twsUnmarshalAlert,
+		AppendJSON:    twsAppendAlertJSON,
+		DecodeJSON:    twsUnmarshalAlertJSON,
+		AppendColumns: twsAppendAlertColumns,
+	}
+}
 
-func twsTypeSensor() schemas.Type {
-	return schemas.Type{Kind: schemas.Struct, Name: "Sensor", Fields: []schemas.Field{
-		{ID: 1, Name: "Type", Type: schemas.Type{Kind: schemas.String}},
-		{ID: 2, Name: "LastHeartbeat", Type: schemas.Type{Kind: schemas.Timestamp}},
+// twsTypeAlert is the wire type of Alert: fields in id order.
+func twsTypeAlert() schemas.Type {
+	return schemas.Type{Kind: schemas.Struct, Name: "Alert", Fields: []schemas.Field{
+		{ID: 1, Name: "sensor_id", Type: schemas.Type{Kind: schemas.Int64}},
+		{ID: 2, Name: "sensor_type", Type: schemas.Type{Kind: schemas.String}},
+		{ID: 3, Name: "last_heartbeat_time", Type: schemas.Type{Kind: schemas.Timestamp}},
+		{ID: 4, Name: "readings", Type: schemas.Type{Kind: schemas.Int64}},
 	}}
 }
 
-func twsAppendSensor(dst []byte, v *Sensor) []byte {
-	dst = codec.AppendArrayHeader(dst, 2)
-	dst = codec.AppendString(dst, v.Type)
+// twsAppendAlert encodes v as msgpack: an array of its fields in id order.
+func twsAppendAlert(dst []byte, v *Alert) []byte {
+	dst = codec.AppendArrayHeader(dst, 4)
+	dst = codec.AppendInt(dst, v.SensorID)
+	dst = codec.AppendString(dst, v.SensorType)
 	dst = codec.AppendTime(dst, v.LastHeartbeat)
+	dst = codec.AppendInt(dst, v.Readings)
 	return dst
 }
 
-func twsDecodeSensor(r *codec.Reader, v *Sensor) {
-	r.Struct(2)
-	r.At("Type")
-	v.Type = r.String()
-	r.At("LastHeartbeat")
+// twsDecodeAlert decodes what twsAppendAlert encoded; it overwrites all of v.
+func twsDecodeAlert(r *codec.Reader, v *Alert) {
+	r.Struct(4)
+	r.At("sensor_id")
+	v.SensorID = r.Int64()
+	r.At("sensor_type")
+	v.SensorType = r.String()
+	r.At("last_heartbeat_time")
 	v.LastHeartbeat = r.Time()
+	r.At("readings")
+	v.Readings = r.Int64()
 	r.EndStruct()
+}
+
+// twsUnmarshalAlert is twsDecodeAlert for a row that is all of src.
+func twsUnmarshalAlert(src []byte, v *Alert) error {
+	var r codec.Reader
+	r.Reset(src)
+	twsDecodeAlert(&r, v)
+	return r.Done()
+}
+
+// twsAppendAlertJSON encodes v as a JSON object. If a value has no JSON form,
+// it returns dst as it was.
+func twsAppendAlertJSON(dst []byte, v *Alert) ([]byte, error) {
+	start := len(dst)
+	var err error
+	dst = append(dst, `{"sensor_id":`...)
+	dst = codec.AppendJSONInt(dst, v.SensorID)
+	dst = append(dst, `,"sensor_type":`...)
+	dst = codec.AppendJSONString(dst, v.SensorType)
+	dst = append(dst, `,"last_heartbeat_time":`...)
+	if dst, err = codec.AppendJSONTime(dst, v.LastHeartbeat); err != nil {
+		return dst[:start], fmt.Errorf("field last_heartbeat_time: %w", err)
+	}
+	dst = append(dst, `,"readings":`...)
+	dst = codec.AppendJSONInt(dst, v.Readings)
+	return append(dst, '}'), nil
+}
+
+// twsReadAlertJSON decodes a JSON object; it overwrites all of v.
+func twsReadAlertJSON(r *codec.JSONReader, v *Alert) {
+	*v = Alert{}
+	var seen [4]bool
+	r.BeginObject()
+	for r.NextField() {
+		switch string(r.Name()) {
+		case "sensor_id":
+			r.Mark(&seen[0])
+			v.SensorID = r.Int(64)
+		case "sensor_type":
+			r.Mark(&seen[1])
+			v.SensorType = r.String()
+		case "last_heartbeat_time":
+			r.Mark(&seen[2])
+			v.LastHeartbeat = r.Time()
+		case "readings":
+			r.Mark(&seen[3])
+			v.Readings = r.Int(64)
+		default:
+			r.Skip()
+		}
+	}
+	r.Need(seen[0], "sensor_id")
+	r.Need(seen[1], "sensor_type")
+	r.Need(seen[2], "last_heartbeat_time")
+	r.Need(seen[3], "readings")
+}
+
+// twsUnmarshalAlertJSON is twsReadAlertJSON for a row that is all of src.
+func twsUnmarshalAlertJSON(src []byte, v *Alert) error {
+	var r codec.JSONReader
+	r.Reset(src)
+	twsReadAlertJSON(&r, v)
+	return r.End()
+}
+
+// twsAppendAlertColumns hands the fields of v to w in declaration order.
+func twsAppendAlertColumns(w tws.ColumnWriter, v *Alert) {
+	w.Int(v.SensorID)
+	w.String(v.SensorType)
+	w.Time(v.LastHeartbeat)
+	w.Int(v.Readings)
 }
 
 // TWSRow returns the generated codecs of Reading as a row.
 func (*Reading) TWSRow() *tws.Row[Reading] {
 	return &tws.Row[Reading]{
 		Type:          "heartbeat.Reading",
-		Columns:       twsTypeReading().Fields, // in DECLARATION order (Fields of twsType… are in id order; emit a literal if they differ)
+		Columns:       twsTypeReading().Fields,
 		Append:        twsAppendReading,
 		Decode:        twsUnmarshalReading,
 		AppendJSON:    twsAppendReadingJSON,
@@ -157,6 +299,38 @@ func (*Reading) TWSRow() *tws.Row[Reading] {
 	}
 }
 
+// twsTypeReading is the wire type of Reading: fields in id order.
+func twsTypeReading() schemas.Type {
+	return schemas.Type{Kind: schemas.Struct, Name: "Reading", Fields: []schemas.Field{
+		{ID: 1, Name: "sensor_id", Type: schemas.Type{Kind: schemas.Int64}},
+		{ID: 2, Name: "sensor_type", Type: schemas.Type{Kind: schemas.String}},
+		{ID: 3, Name: "sensor_value", Type: schemas.Type{Kind: schemas.Int64}},
+	}}
+}
+
+// twsAppendReading encodes v as msgpack: an array of its fields in id order.
+func twsAppendReading(dst []byte, v *Reading) []byte {
+	dst = codec.AppendArrayHeader(dst, 3)
+	dst = codec.AppendInt(dst, v.SensorID)
+	dst = codec.AppendString(dst, v.SensorType)
+	dst = codec.AppendInt(dst, v.Value)
+	return dst
+}
+
+// twsDecodeReading decodes what twsAppendReading encoded; it overwrites all of
+// v.
+func twsDecodeReading(r *codec.Reader, v *Reading) {
+	r.Struct(3)
+	r.At("sensor_id")
+	v.SensorID = r.Int64()
+	r.At("sensor_type")
+	v.SensorType = r.String()
+	r.At("sensor_value")
+	v.Value = r.Int64()
+	r.EndStruct()
+}
+
+// twsUnmarshalReading is twsDecodeReading for a row that is all of src.
 func twsUnmarshalReading(src []byte, v *Reading) error {
 	var r codec.Reader
 	r.Reset(src)
@@ -164,6 +338,7 @@ func twsUnmarshalReading(src []byte, v *Reading) error {
 	return r.Done()
 }
 
+// twsAppendReadingJSON encodes v as a JSON object.
 func twsAppendReadingJSON(dst []byte, v *Reading) ([]byte, error) {
 	dst = append(dst, `{"sensor_id":`...)
 	dst = codec.AppendJSONInt(dst, v.SensorID)
@@ -174,13 +349,7 @@ func twsAppendReadingJSON(dst []byte, v *Reading) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-func twsUnmarshalReadingJSON(src []byte, v *Reading) error {
-	var r codec.JSONReader
-	r.Reset(src)
-	twsReadReadingJSON(&r, v)
-	return r.End()
-}
-
+// twsReadReadingJSON decodes a JSON object; it overwrites all of v.
 func twsReadReadingJSON(r *codec.JSONReader, v *Reading) {
 	*v = Reading{}
 	var seen [3]bool
@@ -205,52 +374,43 @@ func twsReadReadingJSON(r *codec.JSONReader, v *Reading) {
 	r.Need(seen[2], "sensor_value")
 }
 
+// twsUnmarshalReadingJSON is twsReadReadingJSON for a row that is all of src.
+func twsUnmarshalReadingJSON(src []byte, v *Reading) error {
+	var r codec.JSONReader
+	r.Reset(src)
+	twsReadReadingJSON(&r, v)
+	return r.End()
+}
+
+// twsAppendReadingColumns hands the fields of v to w in declaration order.
 func twsAppendReadingColumns(w tws.ColumnWriter, v *Reading) {
 	w.Int(v.SensorID)
 	w.String(v.SensorType)
 	w.Int(v.Value)
 }
 
-func twsTypeReading() schemas.Type {
-	return schemas.Type{Kind: schemas.Struct, Name: "Reading", Fields: []schemas.Field{
-		{ID: 1, Name: "sensor_id", Type: schemas.Type{Kind: schemas.Int64}},
-		{ID: 2, Name: "sensor_type", Type: schemas.Type{Kind: schemas.String}},
-		{ID: 3, Name: "sensor_value", Type: schemas.Type{Kind: schemas.Int64}},
+// twsTypeSensor is the wire type of Sensor: fields in id order.
+func twsTypeSensor() schemas.Type {
+	return schemas.Type{Kind: schemas.Struct, Name: "Sensor", Fields: []schemas.Field{
+		{ID: 1, Name: "Type", Type: schemas.Type{Kind: schemas.String}},
+		{ID: 2, Name: "LastHeartbeat", Type: schemas.Type{Kind: schemas.Timestamp}},
 	}}
 }
-func twsAppendReading(dst []byte, v *Reading) []byte {
-	dst = codec.AppendArrayHeader(dst, 3)
-	dst = codec.AppendInt(dst, v.SensorID)
-	dst = codec.AppendString(dst, v.SensorType)
-	return codec.AppendInt(dst, v.Value)
+
+// twsAppendSensor encodes v as msgpack: an array of its fields in id order.
+func twsAppendSensor(dst []byte, v *Sensor) []byte {
+	dst = codec.AppendArrayHeader(dst, 2)
+	dst = codec.AppendString(dst, v.Type)
+	dst = codec.AppendTime(dst, v.LastHeartbeat)
+	return dst
 }
-func twsDecodeReading(r *codec.Reader, v *Reading) {
-	r.Struct(3)
-	v.SensorID = r.Int64()
-	v.SensorType = r.String()
-	v.Value = r.Int64()
+
+// twsDecodeSensor decodes what twsAppendSensor encoded; it overwrites all of v.
+func twsDecodeSensor(r *codec.Reader, v *Sensor) {
+	r.Struct(2)
+	r.At("Type")
+	v.Type = r.String()
+	r.At("LastHeartbeat")
+	v.LastHeartbeat = r.Time()
 	r.EndStruct()
-}
-func (*Alert) TWSRow() *tws.Row[Alert] {
-	return &tws.Row[Alert]{Type: "heartbeat.Alert", Columns: []schemas.Field{
-		{ID: 1, Name: "sensor_id", Type: schemas.Type{Kind: schemas.Int64}},
-		{ID: 2, Name: "sensor_type", Type: schemas.Type{Kind: schemas.String}},
-		{ID: 3, Name: "last_heartbeat_time", Type: schemas.Type{Kind: schemas.Timestamp}},
-		{ID: 4, Name: "readings", Type: schemas.Type{Kind: schemas.Int64}},
-	}, AppendJSON: func(dst []byte, v *Alert) ([]byte, error) {
-		dst = append(dst, `{"sensor_id":`...)
-		dst = codec.AppendJSONInt(dst, v.SensorID)
-		dst = append(dst, `,"sensor_type":`...)
-		dst = codec.AppendJSONString(dst, v.SensorType)
-		dst = append(dst, `,"last_heartbeat_time":`...)
-		dst, err := codec.AppendJSONTime(dst, v.LastHeartbeat)
-		dst = append(dst, `,"readings":`...)
-		dst = codec.AppendJSONInt(dst, v.Readings)
-		return append(dst, '}'), err
-	}, AppendColumns: func(w tws.ColumnWriter, v *Alert) {
-		w.Int(v.SensorID)
-		w.String(v.SensorType)
-		w.Time(v.LastHeartbeat)
-		w.Int(v.Readings)
-	}}
 }
