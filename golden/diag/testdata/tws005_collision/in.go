@@ -34,7 +34,7 @@ type PBar struct {
 	C tws.ValueState[int64] `tws:"c"`
 }
 
-func (p *PB) HandleInputRows(ctx *tws.InputContext, id int64, rows iter.Seq[In], out tws.Emitter[Out]) error {
+func (p *PBar) HandleInputRows(ctx *tws.InputContext, id int64, rows iter.Seq[In], out tws.Emitter[Out]) error {
 	return nil
 }
 
