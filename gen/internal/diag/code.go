@@ -95,11 +95,11 @@ alone.`},
 The package declares a name such as string, len or nil at package level. In
 generated code the name would mean the package's declaration instead of Go's.`},
 	{Collision, "name is needed by generated code", `
-The generator declares Register, names that begin with tws and a capital
-letter, an accessor type for each state field (Heartbeat.Sensor becomes
-heartbeatSensor, with its constructor newHeartbeatSensor), the method BindTWS on
-processors and the method TWSRow on row types. A declaration of the package has
-such a name already, or two fields lead to the same one.`},
+Some generated names are fixed: the function Register of a package with tables,
+sinks or flows, the method BindTWS of processors, and the method TWSRow of row
+types. A declaration of the package has such a name already; or two state fields
+lead to the same accessor type, as Foo.BarX and FooBar.X both lead to fooBarX.
+All other generated names give way to the package's own.`},
 	{Constraint, "annotated files have different build constraints", `
 One file is generated for the package, and it carries the build constraint of
 the files that it belongs to: //go:build lines, GOOS and GOARCH in file names,
