@@ -62,7 +62,12 @@ type addAction struct {
 	DataChange       bool              `json:"dataChange"`
 	Stats            string            `json:"stats,omitempty"`
 	DeletionVector   json.RawMessage   `json:"deletionVector,omitempty"`
+	Tags             map[string]string `json:"tags,omitempty"`
 }
+
+// sumTag is the tag of an add action that holds the file's checksum, in the form
+// of an artefact's Sum.
+const sumTag = "tws.sum"
 
 type removeAction struct {
 	Path string `json:"path"`

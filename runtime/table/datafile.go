@@ -44,12 +44,12 @@ type stagedFile struct {
 	Stats string `json:"stats"`
 	// ModifiedMillis is when the file was written, for the add action.
 	ModifiedMillis int64 `json:"modified_ms"`
-	// sum is the file's checksum, which goes into the artefact only.
-	sum string
+	// Sum is the file's checksum, as in its artefact.
+	Sum string `json:"sum"`
 }
 
 func (f stagedFile) artefact() stream.Artefact {
-	return stream.Artefact{Path: f.Path, Size: f.Size, Sum: f.sum}
+	return stream.Artefact{Path: f.Path, Size: f.Size, Sum: f.Sum}
 }
 
 // fileSet writes rows to as many data files as the limits ask for.
@@ -155,10 +155,12 @@ func (s *fileSet) finish() error {
 	stats, err := statsText(d.rows, d.stats)
 	s.files = append(s.files, stagedFile{
 		Path: d.name, Size: d.size, Rows: d.rows, Stats: stats,
-		sum: fmt.Sprintf("xxh3:%016x", d.sum.Sum64()),
+		Sum: sumText(d.sum),
 	})
 	return err
 }
+
+func sumText(h *xxh3.Hasher) string { return fmt.Sprintf("xxh3:%016x", h.Sum64()) }
 
 // discard removes what was written.
 func (s *fileSet) discard() error {

@@ -221,6 +221,7 @@ func (t *table) actions(ps []*publication) []action {
 			actions = append(actions, action{Add: &addAction{
 				Path: f.Path, PartitionValues: map[string]string{}, Size: f.Size,
 				ModificationTime: f.ModifiedMillis, DataChange: true, Stats: f.Stats,
+				Tags: map[string]string{sumTag: f.Sum},
 			}})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/zeebo/xxh3"
 )
 
 // ReadRows calls each with every row of the table in the folder dir, as a JSON
@@ -64,7 +65,11 @@ func readFile(ctx context.Context, dir string, add addAction, row *column, each 
 		return err
 	}
 	defer func() { _ = f.close() }() // it was only read
-	bound, err := bindRow(row, f.parquet.Root())
+	var bound *storedColumn
+	err = guard(func() (err error) {
+		bound, err = bindRow(row, f.parquet.Root())
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -72,9 +77,12 @@ func readFile(ctx context.Context, dir string, add addAction, row *column, each 
 	var text []byte
 	for _, group := range f.parquet.RowGroups() {
 		err := eachRow(ctx, group, func(row parquet.Row) error {
-			r.start(row)
-			var err error
-			if text, err = bound.appendJSON(text[:0], r, 0); err != nil {
+			err := guard(func() (err error) {
+				r.start(row)
+				text, err = bound.appendJSON(text[:0], r, 0)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 			return each(text)
@@ -95,7 +103,11 @@ func eachRow(ctx context.Context, group parquet.RowGroup, f func(parquet.Row) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := nextRows(rows, buffer)
+		var n int
+		err := guard(func() (err error) {
+			n, err = rows.ReadRows(buffer)
+			return err
+		})
 		for _, row := range buffer[:n] {
 			if err := f(row); err != nil {
 				return err
@@ -113,15 +125,14 @@ func eachRow(ctx context.Context, group parquet.RowGroup, f func(parquet.Row) er
 	}
 }
 
-// nextRows reads rows. On damaged files parquet-go may panic, which is an error
-// here.
-func nextRows(rows parquet.Rows, buffer []parquet.Row) (n int, err error) {
+// guard turns a panic into an error: on damaged files parquet-go may panic.
+func guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = 0, fmt.Errorf("the file is damaged: %v", r)
+			err = fmt.Errorf("the file is damaged: %v", r)
 		}
 	}()
-	return rows.ReadRows(buffer)
+	return f()
 }
 
 // openedData is a data file that is open for reading.
@@ -153,12 +164,7 @@ func openData(dir string, add addAction) (*openedData, error) {
 	return d, nil
 }
 
-func (d *openedData) check(add addAction) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the file is damaged: %v", r)
-		}
-	}()
+func (d *openedData) check(add addAction) error {
 	info, err := d.file.Stat()
 	if err != nil {
 		return err
@@ -166,12 +172,34 @@ func (d *openedData) check(add addAction) (err error) {
 	if info.Size() != add.Size {
 		return fmt.Errorf("the file has %d bytes, and the log says %d", info.Size(), add.Size)
 	}
-	d.parquet, err = parquet.OpenFile(d.file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err := d.checkSum(add); err != nil {
+		return err
+	}
+	err = guard(func() (err error) {
+		d.parquet, err = parquet.OpenFile(d.file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("the file is damaged: %w", err)
 	}
 	if rows, ok := add.records(); ok && rows != d.parquet.NumRows() {
 		return fmt.Errorf("the file has %d rows, and the log says %d", d.parquet.NumRows(), rows)
+	}
+	return nil
+}
+
+// checkSum compares the whole file with the checksum in the log, if there is one.
+func (d *openedData) checkSum(add addAction) error {
+	want, ok := add.Tags[sumTag]
+	if !ok {
+		return nil // a file of another writer
+	}
+	h := xxh3.New()
+	if _, err := io.Copy(h, d.file); err != nil {
+		return err
+	}
+	if got := sumText(h); got != want {
+		return fmt.Errorf("the file is damaged: its checksum is %s, and the log says %s: restore it from a copy of the table", got, want)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type metadata map[string]json.RawMessage
 // where Delta's type does not. Only durations need it.
 const typeKey = "tws.type"
 
-// schemaField is a field as the log's schemaString has it.
+// schemaField is a field as it is read from a schemaString.
 type schemaField struct {
 	Name     string          `json:"name"`
 	Type     json.RawMessage `json:"type"`
@@ -23,12 +23,12 @@ type schemaField struct {
 	Metadata metadata        `json:"metadata"`
 }
 
-// schemaType is a type that is not a scalar, in any of its three forms.
+// schemaType is a type that is not a scalar as it is read, in any of its forms.
 type schemaType struct {
 	Type         string          `json:"type"`
-	Fields       []schemaField   `json:"fields,omitempty"`
-	ElementType  json.RawMessage `json:"elementType,omitempty"`
-	ContainsNull *bool           `json:"containsNull,omitempty"`
+	Fields       []schemaField   `json:"fields"`
+	ElementType  json.RawMessage `json:"elementType"`
+	ContainsNull *bool           `json:"containsNull"`
 }
 
 // schemaString returns the row type as the text of a metaData action.
@@ -40,20 +40,37 @@ func schemaString(row *column) (string, error) {
 	return string(text), nil
 }
 
-// schemaType returns the column's type in its JSON form.
+// The forms in which types are written.
+type (
+	structType struct {
+		Type   string       `json:"type"`
+		Fields []fieldEntry `json:"fields"`
+	}
+	fieldEntry struct {
+		Name     string            `json:"name"`
+		Type     any               `json:"type"`
+		Nullable bool              `json:"nullable"`
+		Metadata map[string]string `json:"metadata"`
+	}
+	arrayType struct {
+		Type         string `json:"type"`
+		ElementType  any    `json:"elementType"`
+		ContainsNull bool   `json:"containsNull"`
+	}
+)
+
+// schemaType returns the column's type in the form in which it is written.
 func (c *column) schemaType() any {
 	switch c.kind {
 	case schemas.List:
 		elem := c.children[0]
-		return map[string]any{"type": "array", "elementType": elem.schemaType(), "containsNull": elem.nullable}
+		return arrayType{Type: "array", ElementType: elem.schemaType(), ContainsNull: elem.nullable}
 	case schemas.Struct:
-		fields := make([]map[string]any, len(c.children))
+		fields := make([]fieldEntry, len(c.children))
 		for i, f := range c.children {
-			fields[i] = map[string]any{
-				"name": f.name, "type": f.schemaType(), "nullable": true, "metadata": f.wireMetadata(),
-			}
+			fields[i] = fieldEntry{Name: f.name, Type: f.schemaType(), Nullable: f.nullable, Metadata: f.wireMetadata()}
 		}
-		return map[string]any{"type": "struct", "fields": fields}
+		return structType{Type: "struct", Fields: fields}
 	}
 	return deltaName(c.kind)
 }
