@@ -49,7 +49,9 @@ type env struct {
 	stderr io.Writer
 	// columns is the width of the terminal that stderr is, 0 if it is none.
 	columns func() int
-	clock   tws.Clock
+	// shared says that stdout is a terminal, most likely the same one.
+	shared func() bool
+	clock  tws.Clock
 	// signals asks for the signals that stop a pipeline; release gives them
 	// back to the system's default.
 	signals func() (received <-chan os.Signal, release func())
@@ -65,6 +67,7 @@ func system() *env {
 		name:   filepath.Base(os.Args[0]),
 		stdout: os.Stdout, stderr: os.Stderr,
 		columns: terminalColumns,
+		shared:  func() bool { return term.IsTerminal(int(os.Stdout.Fd())) },
 		clock:   engine.SystemClock{},
 		signals: stopSignals,
 		exit:    os.Exit,

@@ -135,8 +135,8 @@ func (p *parser) option(word string, rest []string) ([]string, error) {
 	switch {
 	case o.value == "" && inline:
 		return nil, p.errorf("--%s takes no value", name)
-	case o.value != "" && !inline && len(rest) == 0:
-		return nil, p.errorf("--%s needs a value: --%s %s", name, name, o.value)
+	case o.value != "" && !inline && (len(rest) == 0 || strings.HasPrefix(rest[0], "--")):
+		return nil, p.errorf("--%s needs a value: --%s=%s", name, name, o.value)
 	case o.value != "" && !inline:
 		value, rest = rest[0], rest[1:]
 	}

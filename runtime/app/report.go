@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +32,10 @@ type report struct {
 	screen  *screen
 	log     *slog.Logger
 	begin   time.Time
-	// redrawn is closed when the live lines are drawn no more; quit asks for it.
-	quit, redrawn chan struct{}
+	// inPlace says that progress goes to live lines; set by start.
+	inPlace bool
+	// quit asks for the end of the drawing, which closes drawn.
+	quit, drawn chan struct{}
 
 	mu    sync.Mutex
 	flows totals
@@ -42,7 +46,7 @@ func newReport(e *env, o *runOptions) (*report, error) {
 	r := &report{
 		env: e, options: o, form: o.log, begin: e.clock.Now(),
 		screen: &screen{w: e.stderr, columns: e.columns},
-		quit:   make(chan struct{}), redrawn: make(chan struct{}),
+		quit:   make(chan struct{}), drawn: make(chan struct{}),
 		flows: totals{},
 	}
 	terminal := e.columns() > 0
@@ -79,9 +83,6 @@ func (f logForm) handler(w io.Writer, quiet bool) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// live reports whether progress goes to live lines.
-func (r *report) live() bool { return r.form == logLive && !r.options.quiet }
-
 // say writes a line for people: on a terminal as it is, elsewhere as a log line.
 func (r *report) say(level slog.Level, line string, args ...any) {
 	if r.form == logLive {
@@ -93,28 +94,30 @@ func (r *report) say(level slog.Level, line string, args ...any) {
 	r.log.Log(context.Background(), level, line, args...)
 }
 
-// start says how the pipeline runs, and begins to draw.
-func (r *report) start(store string) {
+// start says how the pipeline runs, and begins to draw. targets are what its
+// flows write: rows on the same terminal would be wiped off by live lines, so
+// then every epoch gets a line that stays.
+func (r *report) start(store string, targets map[string]string) {
 	o := r.options
 	trigger, until := "available-now", "until the input ends"
 	if o.trigger > 0 {
-		trigger, until = o.trigger.String(), "every "+o.trigger.String()+" until stopped (Ctrl-C)"
+		trigger, until = o.trigger.String(), "an epoch every "+o.trigger.String()+", Ctrl-C stops"
 	}
 	if r.form == logLive {
-		r.say(slog.LevelInfo, fmt.Sprintf("running %s; checkpoint %s, tables %s, store %s", until, o.checkpoint, o.tables, store))
+		r.say(slog.LevelInfo, fmt.Sprintf("running, %s; checkpoint %s, tables %s, store %s", until, o.checkpoint, o.tables, store))
 	} else {
 		r.log.Info("start", "trigger", trigger, "checkpoint", o.checkpoint, "tables", o.tables, "store", store)
 	}
-	if !r.live() {
-		close(r.redrawn)
-		return
+	console := slices.Contains(slices.Collect(maps.Values(targets)), "console")
+	r.inPlace = r.form == logLive && !o.quiet && !(console && r.env.shared())
+	if r.inPlace {
+		go r.draw()
 	}
-	go r.redraw()
 }
 
-// redraw brings the live lines up to date, not more often than people can read.
-func (r *report) redraw() {
-	defer close(r.redrawn)
+// draw brings the live lines up to date, not more often than people can read.
+func (r *report) draw() {
+	defer close(r.drawn)
 	const pause = 100 * time.Millisecond
 	for {
 		select {
@@ -147,7 +150,11 @@ func (r *report) epoch(s tws.EpochStats) {
 	r.flows.add(s)
 	r.fresh = true
 	r.mu.Unlock()
-	if r.form == logLive {
+	switch {
+	case r.inPlace:
+		return
+	case r.form == logLive:
+		r.say(slog.LevelInfo, totalOf(s).line(s.Flow, maxLine))
 		return
 	}
 	r.log.Info("epoch", "flow", s.Flow, "epoch", s.Epoch, "attempt", s.Attempt, "clock", s.Clock,
@@ -166,9 +173,11 @@ func (r *report) abort(s os.Signal) {
 
 // end says what the run has done.
 func (r *report) end(ctx context.Context, err error) {
-	close(r.quit)
-	<-r.redrawn
-	r.screen.keep()
+	if r.inPlace {
+		close(r.quit)
+		<-r.drawn
+		r.screen.keep()
+	}
 	outcome := "done"
 	switch {
 	case err != nil:

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/table"
 )
 
@@ -62,7 +64,7 @@ func (o *runOptions) options() []option {
 		{"checkpoint", "DIR", "the folder of the checkpoint: what has been read, the state and the timers. Created if absent (default " + defaultCheckpoint + ")", text(&o.checkpoint)},
 		{"tables", "DIR", "the folder of the streaming tables, a folder each (default " + defaultTables + ")", text(&o.tables)},
 		{"trigger", "WHEN", "available-now: read what is there and end; or a duration such as 10s: an epoch that often, until stopped (default available-now)", o.setTrigger},
-		{"store", "rocks|mem", "where state is kept while running. mem holds all of it in memory; both come back from the same checkpoint (default rocks, and mem in a build without cgo)", text(&o.store)},
+		{"store", "rocks|mem", "where state is kept while running: on disk, or all of it in memory. Both are rebuilt from the checkpoint, which stays with its store (default rocks, or mem in a build without cgo)", text(&o.store)},
 		{"conf", "KEY=VALUE", "configuration for the flows, or for the engine if the key begins with tws. May be given many times; of two values for one key the last one counts", o.setConf},
 		{"max-epochs", "N", "end after N epochs of each flow (default 0: no limit)", o.setMaxEpochs},
 		{"fork", "", "give the checkpoint an identity of its own, so that a copy of a checkpoint goes on as a pipeline of its own. Give it once, on the first run of the copy", func(string) error { o.fork = true; return nil }},
@@ -137,48 +139,40 @@ func (o *runOptions) setLog(value string) error {
 }
 
 // run runs the pipeline from open to close.
-func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipeline)) (err error) {
+func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipeline)) error {
 	kind, err := e.storeNamed(o.store)
 	if err != nil {
 		return err
 	}
-	report, err := newReport(e, o)
+	r, err := newReport(e, o)
 	if err != nil {
 		return err
 	}
 	if o.store == "" && !e.hasRocks() {
-		report.log.Info(rocksMissing + ": using the memory store")
+		r.say(slog.LevelInfo, rocksMissing+": using the memory store")
 	}
 	stores, err := kind.open()
 	if err != nil {
 		return fmt.Errorf("open the %s store: %w", kind.name, err)
 	}
-	report.start(kind.name)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	release := e.stopBySignal(stop, report)
-	err = o.runPipeline(ctx, e, register, tws.Options{
-		Checkpoint: o.checkpoint, Clock: e.clock, Conf: o.conf, Fork: o.fork, Grace: o.grace,
-		Log: report.log, MaxEpochs: o.maxEpochs, OnEpoch: report.epoch, Stores: stores,
-		Tables: table.NewStore(o.tables, table.Options{Log: report.log, Now: e.clock.Now}),
-	})
+	release := e.stopBySignal(stop, r)
+	err = errors.Join(o.runPipeline(ctx, r, register, stores), stores.Close())
 	release()
-	err = errors.Join(err, stores.Close())
-	report.end(ctx, err)
+	r.end(ctx, err)
 	return err
 }
 
-func (o *runOptions) runPipeline(ctx context.Context, e *env, register func(*tws.Pipeline), options tws.Options) (err error) {
+func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*tws.Pipeline), stores store.Engine) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			err = &panicError{value: r, stack: debug.Stack()}
+		if p := recover(); p != nil {
+			err = &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	if o.trigger > 0 {
-		options.Trigger = tws.ProcessingTime(o.trigger)
-	}
-	p := tws.NewPipeline(options)
+	p := tws.NewPipeline(o.pipeline(r, stores))
 	register(p)
+	r.start(stores.Name(), p.Targets())
 	runner, err := p.Open(ctx)
 	if err != nil {
 		if interrupted(ctx, err) {
@@ -187,10 +181,24 @@ func (o *runOptions) runPipeline(ctx context.Context, e *env, register func(*tws
 		return err
 	}
 	err = runner.Run(ctx)
-	if err != nil && interrupted(ctx, err) {
+	if interrupted(ctx, err) {
 		err = fmt.Errorf("an epoch did not finish within the %s that --grace gives; nothing of it took effect, and it runs again at the next start", o.grace)
 	}
 	return errors.Join(err, runner.Close())
+}
+
+// pipeline returns the pipeline's options.
+func (o *runOptions) pipeline(r *report, stores store.Engine) tws.Options {
+	clock := r.env.clock
+	options := tws.Options{
+		Checkpoint: o.checkpoint, Clock: clock, Conf: o.conf, Fork: o.fork, Grace: o.grace,
+		Log: r.log, MaxEpochs: o.maxEpochs, OnEpoch: r.epoch, Stores: stores,
+		Tables: table.NewStore(o.tables, table.Options{Log: r.log, Now: clock.Now}),
+	}
+	if o.trigger > 0 {
+		options.Trigger = tws.ProcessingTime(o.trigger)
+	}
+	return options
 }
 
 // interrupted reports whether err is nothing but the end of ctx.

@@ -20,7 +20,17 @@ type total struct {
 	took time.Duration // by the last epoch
 }
 
+func totalOf(s tws.EpochStats) total {
+	return total{
+		epochs: 1, rowsIn: s.RowsIn, malformed: s.Malformed, timers: s.Timers, rowsOut: s.RowsOut,
+		last: s.Epoch, took: s.Took.Total(),
+	}
+}
+
+// add adds what other flows or epochs have done; the last epoch is theirs.
 func (t *total) add(u total) {
+	t.last, t.took = u.last, u.took
+
 	t.epochs += u.epochs
 	t.rowsIn += u.rowsIn
 	t.malformed += u.malformed
@@ -51,8 +61,7 @@ func (ts totals) add(s tws.EpochStats) {
 		t = &total{}
 		ts[s.Flow] = t
 	}
-	t.add(total{epochs: 1, rowsIn: s.RowsIn, malformed: s.Malformed, timers: s.Timers, rowsOut: s.RowsOut})
-	t.last, t.took = s.Epoch, s.Took.Total()
+	t.add(totalOf(s))
 }
 
 func (ts totals) sum() total {
@@ -62,6 +71,9 @@ func (ts totals) sum() total {
 	}
 	return sum
 }
+
+// maxLine is the longest line for people that is not rewritten.
+const maxLine = 120
 
 // maxLines is how many live lines there are at most: more than a screen has
 // could not be rewritten.
@@ -96,7 +108,7 @@ func (ts totals) lines(width int) []string {
 func (t total) line(name string, width int) string {
 	line := name
 	parts := append([]string{"epoch " + grouped(t.last), count(t.rowsIn, "row") + " in"}, t.rest()...)
-	for i, p := range append(parts, "last epoch "+short(t.took)) {
+	for i, p := range append(parts, "took "+short(t.took)) {
 		joint := ", "
 		if i == 0 {
 			joint = "  "

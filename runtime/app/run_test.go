@@ -1,0 +1,287 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/checkpoint"
+)
+
+func TestRunAndGoOn(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.feed("a.jsonl", 0, 3)
+	l.do(copyToTable, exitDone, l.args()...)
+	l.wantErr("this binary has no RocksDB", "using the memory store", "msg=start trigger=available-now", "msg=done epochs=1 rows_in=3")
+	l.feed("b.jsonl", 3, 5)
+	l.do(copyToTable, exitDone, l.args("--store", "mem")...)
+	l.wantErr("rows_in=2")
+	if strings.Contains(l.err.String(), "RocksDB") {
+		t.Errorf("a store that was asked for is explained:\n%s", l.err.String())
+	}
+	l.do(copyToTable, exitDone, l.args()...)
+	l.wantErr("msg=done epochs=0 rows_in=0")
+	l.wantRows("copies", upTo(5))
+}
+
+func TestRunConsole(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.feed("a.jsonl", 0, 2)
+	// The sink writes to the process's standard output unless told otherwise.
+	register := func(p *tws.Pipeline) { copyToWriter(p, &l.out) }
+	l.do(register, exitDone, l.args()...)
+	if want := "{\"id\":0,\"name\":\"n0\"}\n{\"id\":1,\"name\":\"n1\"}\n"; l.out.String() != want {
+		t.Errorf("stdout is %q, want %q: it belongs to rows", l.out.String(), want)
+	}
+}
+
+func TestRunMaxEpochs(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.feed("a.jsonl", 0, 5)
+	l.do(copyToTable, exitDone, l.args("--max-epochs", "2", "--conf", "tws.max-rows=2")...)
+	l.wantErr("msg=done epochs=2 rows_in=4")
+	l.do(copyToTable, exitDone, l.args("--trigger", "1ms", "--max-epochs=1")...)
+	l.wantErr("trigger=1ms", "msg=done epochs=1 rows_in=1")
+	l.wantRows("copies", upTo(5))
+}
+
+// B-93: the record of an epoch has exact numbers.
+func TestEpochRecord(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.write("a.jsonl", `{"id":1,"name":"a"}`+"\n"+`nonsense`+"\n"+`{"id":2,"name":"b"}`+"\n"+`{"id":1,"name":"c"}`+"\n")
+	l.do(countToTable, exitDone, l.args("--log", "json", "--conf", "drop=true")...)
+	var epoch, done map[string]any
+	for _, text := range strings.Split(strings.TrimSpace(l.err.String()), "\n") {
+		var record map[string]any
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			t.Fatalf("%q is not a JSON record: %v", text, err)
+		}
+		switch record["msg"] {
+		case "epoch":
+			epoch = record
+		case "done":
+			done = record
+		}
+	}
+	for key, want := range map[string]any{
+		"flow": "count", "epoch": 1.0, "attempt": 1.0, "rows_in": 3.0, "malformed": 1.0, "keys": 2.0, "timers": 2.0, "rows_out": 4.0,
+	} {
+		if epoch[key] != want {
+			t.Errorf("%s is %v, want %v", key, epoch[key], want)
+		}
+	}
+	for key, want := range map[string]any{"epochs": 1.0, "rows_in": 3.0, "malformed": 1.0, "timers": 2.0, "rows_out": 4.0} {
+		if done[key] != want {
+			t.Errorf("in the summary, %s is %v, want %v", key, done[key], want)
+		}
+	}
+	for _, key := range []string{"clock", "took_ms", "bytes_in", "bytes_out", "state_puts", "state_deletes", "changelog_bytes"} {
+		if _, ok := epoch[key]; !ok {
+			t.Errorf("the record has no %s", key)
+		}
+	}
+	if _, ok := done["elapsed_ms"]; !ok {
+		t.Error("the summary has no elapsed_ms")
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.feed("a.jsonl", 0, 2)
+	l.do(copyToTable, exitDone, l.args("--quiet")...)
+	if l.err.String() != "" {
+		t.Errorf("stderr: %s", l.err.String())
+	}
+	l.write("b.jsonl", "nonsense\n")
+	l.do(copyToTable, exitDone, l.args("--quiet", "--conf", "drop=true")...)
+	l.wantErr("level=WARN", "b.jsonl")
+}
+
+func TestConfigurationErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ conf, want string }{
+		{"patiense=1m", "pipe: configuration patiense: no flow reads this key; known keys are "},
+		{"tws.partition=3", "configuration tws.partition: no flow reads this key"},
+		{"tws.partitions=0", `configuration tws.partitions: want an integer from 1 to 256, got "0"`},
+		{"drop=perhaps", `configuration drop: want true or false, got "perhaps"`},
+		{"copy.drop=perhaps", `configuration copy.drop: want true or false`},
+	} {
+		t.Run(c.conf, func(t *testing.T) {
+			t.Parallel()
+			l := newLine(t)
+			l.do(copyToTable, exitUsage, l.args("--conf", c.conf)...)
+			l.wantErr(c.want)
+		})
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	t.Run("malformed", func(t *testing.T) {
+		t.Parallel()
+		l := newLine(t)
+		l.write("a.jsonl", "{\"id\":1}\nnonsense\n")
+		l.do(copyToTable, exitFailed, l.args()...)
+		l.wantErr("pipe: flow copy, epoch 1: ", "a.jsonl:2: malformed row: ", "hint: nothing of this epoch took effect; to pass over such rows")
+		l.do(copyToTable, exitDone, l.args("--conf", "drop=true")...) // what the hint says
+		l.wantErr("rows_in=1", "malformed=1")
+	})
+	t.Run("epoch too large", func(t *testing.T) {
+		t.Parallel()
+		l := newLine(t)
+		l.write("a.jsonl", strings.Repeat(fmt.Sprintf(`{"id":1,"name":"%s"}`+"\n", strings.Repeat("x", 1000)), 3000))
+		l.do(countToTable, exitFailed, l.args("--conf", "tws.epoch-memory-mb=1")...)
+		l.wantErr("hint: nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N")
+		l.do(countToTable, exitDone, l.args("--conf", "tws.epoch-memory-mb=64")...) // what the hint says
+	})
+	t.Run("no input folder", func(t *testing.T) {
+		t.Parallel()
+		l := newLine(t)
+		l.do(copyToTable, exitFailed, l.args("--conf", "input="+l.path("nowhere"))...)
+		l.wantErr("folder " + l.path("nowhere") + " does not exist")
+	})
+	t.Run("panic in a flow function", func(t *testing.T) {
+		t.Parallel()
+		l := newLine(t)
+		l.do(panicking, exitFailed, "run", "--checkpoint", l.path("checkpoint"))
+		l.wantErr("pipe: panic: flow function\n", "flow_test.go")
+	})
+	t.Run("fork without a checkpoint", func(t *testing.T) {
+		t.Parallel()
+		l := newLine(t)
+		l.do(copyToTable, exitFailed, l.args("--fork")...)
+		l.wantErr("there is no checkpoint to fork")
+	})
+}
+
+func TestSecondInstance(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	c, err := checkpoint.Open(l.path("checkpoint"), checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.do(copyToTable, exitLocked, l.args()...)
+	l.wantErr(fmt.Sprintf("pipe: checkpoint %s is in use by process %d", l.path("checkpoint"), os.Getpid()))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.do(copyToTable, exitDone, l.args()...)
+}
+
+// A copy of a checkpoint that went on is refused, whenever it was made.
+func TestCopiedCheckpoint(t *testing.T) {
+	t.Parallel()
+	for epochs := range 3 {
+		t.Run(fmt.Sprintf("copied after %d epochs", epochs), func(t *testing.T) {
+			t.Parallel()
+			l := newLine(t)
+			l.do(copyToTable, exitDone, l.args()...)
+			for n := range epochs {
+				l.feed(fmt.Sprintf("%d.jsonl", n), 10*n, 10*n+2)
+				l.do(copyToTable, exitDone, l.args()...)
+			}
+			if err := os.CopyFS(l.path("copy"), os.DirFS(l.path("checkpoint"))); err != nil {
+				t.Fatal(err)
+			}
+			l.feed("last.jsonl", 100, 102)
+			l.do(copyToTable, exitDone, l.args()...)
+			before := l.rows("copies")
+
+			l.do(copyToTable, exitSink, l.args("--checkpoint", l.path("copy"))...)
+			l.wantErr("table copies: ", "--fork")
+			l.wantRows("copies", before)
+			l.do(copyToTable, exitSink, l.args("--checkpoint", l.path("copy"))...)
+			l.wantRows("copies", before)
+		})
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	a, b := fmt.Errorf("a"), fmt.Errorf("b")
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{
+		{a, []string{"a"}},
+		{errors.Join(a, b), []string{"a", "b"}},
+		{fmt.Errorf("flow x: %w", errors.Join(a, fmt.Errorf("in: %w", errors.Join(a, b)))), []string{"flow x: a", "flow x: in: a", "flow x: in: b"}},
+		{fmt.Errorf("%w, then %w", a, b), []string{"a, then b"}},
+		{&tws.ProcessorError{Processor: "p", Callback: "c", Key: "1", Stack: []byte("stack"), Err: a}, []string{"tws: p.c, key 1: a\nstack"}},
+	} {
+		if diff := cmp.Diff(c.want, messages(c.err)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.err, diff)
+		}
+	}
+}
+
+// B-92: a first signal lets the epoch in progress finish, within --grace; what
+// cannot finish takes no effect.
+func TestStopWithinGrace(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	begun := make(chan struct{})
+	go func() {
+		<-begun
+		l.signals <- syscall.SIGTERM
+	}()
+	l.do(slowToConsole(begun), exitFailed, "run", "--checkpoint", l.path("checkpoint"), "--grace", "1ms")
+	l.wantErr("SIGTERM: stopping after the epochs in progress; once more stops at once",
+		"pipe: an epoch did not finish within the 1ms that --grace gives; nothing of it took effect")
+	if got := decisions(t, l.path("checkpoint"), "slow"); len(got) != 0 {
+		t.Errorf("decided epochs: %q", got)
+	}
+}
+
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	begun := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-begun
+		l.signals <- os.Interrupt
+		l.signals <- syscall.SIGTERM
+		if code := <-l.exited; code != 143 {
+			t.Errorf("exit code %d, want 143", code)
+		}
+		cancel()
+	}()
+	// exit does not end a test, so the epoch is ended by its grace.
+	execute(ctx, l.env, slowToConsole(begun), []string{"run", "--checkpoint", l.path("checkpoint"), "--grace", "1s"})
+	l.wantErr("SIGINT: stopping", "SIGTERM: stopped at once; epochs that were in progress run again at the next start")
+}
+
+// A signal while the pipeline waits for input ends it with success.
+func TestStopWhileWaiting(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.signals <- syscall.SIGTERM
+	l.do(copyToTable, exitDone, l.args("--trigger", "1h")...)
+	l.wantErr("SIGTERM: stopping", "msg=stopped epochs=0")
+}
+
+// decisions lists the decided epochs of a flow.
+func decisions(t *testing.T, dir, flow string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "flows", flow, "decisions", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
