@@ -188,6 +188,9 @@ func (r *report) end(ctx context.Context, err error) {
 	r.mu.Lock()
 	sum := r.flows.sum()
 	r.mu.Unlock()
+	if err != nil && sum.epochs == 0 {
+		return // the error says it all
+	}
 	elapsed := r.env.clock.Now().Sub(r.begin)
 	if r.form == logLive {
 		r.say(slog.LevelInfo, fmt.Sprintf("%s: %s in %s", outcome, sum, short(elapsed)))

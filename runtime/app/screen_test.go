@@ -145,6 +145,25 @@ func TestLive(t *testing.T) {
 	}
 }
 
+func TestLiveNothingToDo(t *testing.T) {
+	t.Parallel()
+	l := onTerminal(t)
+	l.do(copyToTable, exitDone, l.args()...)
+	if got := l.shown(); !strings.HasSuffix(got, "\npipe: done: nothing to do in 0s\n") {
+		t.Errorf("the terminal shows\n%s", got)
+	}
+}
+
+// A pipeline that never ran has no summary, only its error.
+func TestLiveNotStarted(t *testing.T) {
+	t.Parallel()
+	l := onTerminal(t)
+	l.do(copyToTable, exitUsage, l.args("--conf", "typo=1")...)
+	if got := l.shown(); strings.Contains(got, "failed") || !strings.Contains(got, "\npipe: configuration typo: ") {
+		t.Errorf("the terminal shows\n%s", got)
+	}
+}
+
 func TestLiveFailure(t *testing.T) {
 	t.Parallel()
 	l := onTerminal(t)

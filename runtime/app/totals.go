@@ -40,6 +40,9 @@ func (t *total) add(u total) {
 
 // String lists the totals for people.
 func (t total) String() string {
+	if t.epochs == 0 {
+		return "nothing to do"
+	}
 	parts := []string{count(t.epochs, "epoch"), count(t.rowsIn, "row") + " in"}
 	return strings.Join(append(parts, t.rest()...), ", ")
 }

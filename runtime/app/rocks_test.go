@@ -1,0 +1,45 @@
+//go:build cgo
+
+package app
+
+import (
+	"strings"
+	"testing"
+)
+
+// A build with cgo has RocksDB, and uses it unless told otherwise.
+func TestRocks(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.env.stores = builtStores()
+	l.feed("a.jsonl", 0, 3)
+	l.do(countToTable, exitDone, l.args()...)
+	l.wantErr("store=rocks", "msg=done epochs=1 rows_in=3 malformed=0 timers=3 rows_out=6")
+	if strings.Contains(l.err.String(), "memory store") {
+		t.Errorf("stderr:\n%s", l.err.String())
+	}
+	l.feed("b.jsonl", 3, 4)
+	l.do(countToTable, exitDone, l.args("--store", "rocks")...)
+	l.wantErr("msg=done epochs=1 rows_in=1 malformed=0 timers=1 rows_out=2")
+	l.do(nil, exitDone, "version")
+	if want := "\nstores  rocks, mem\n"; !strings.HasSuffix(l.out.String(), want) {
+		t.Errorf("version does not end with %q:\n%s", want, l.out.String())
+	}
+	l.do(countToTable, exitUsage, l.args("--store", "disk")...)
+	l.wantErr(`--store: want rocks or mem, got "disk"`)
+}
+
+// A checkpoint's snapshots are of the store that took them: the other one is
+// refused and leaves the checkpoint as it is.
+func TestRocksThenMem(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.env.stores = builtStores()
+	l.feed("a.jsonl", 0, 3)
+	l.do(countToTable, exitDone, l.args("--conf", "tws.snapshot-epochs=1")...)
+	l.feed("b.jsonl", 3, 4)
+	l.do(countToTable, exitFailed, l.args("--store", "mem")...)
+	l.wantErr("hint: a checkpoint stays with the store it was made with")
+	l.do(countToTable, exitDone, l.args()...)
+	l.wantErr("rows_in=1")
+}
