@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -111,9 +110,6 @@ func ReadLock(content []byte) (*Lock, error) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&file); err != nil {
 		return nil, damaged(content, err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, fmt.Errorf("schemas: %w: content behind the closing brace", ErrLockDamaged)
 	}
 	lock := &Lock{Processors: file.Processors, Structs: file.Structs}
 	if err := lock.validate(); err != nil {
