@@ -32,7 +32,7 @@ build: generate ## build the examples into .tmp/bin
 
 .PHONY: generate
 generate: env ## bring all generated code up to date
-	@PATH="$(BIN):$$PATH" go generate ./examples/...
+	@CGO_ENABLED=0 go generate ./examples/... ./golden/dialogue/...
 
 .PHONY: test
 test: env ## run all tests; no service to start
@@ -46,14 +46,15 @@ race: ## run the tests of the pure-Go packages under the race detector
 lint: env ## gofmt, go vet, staticcheck, and no generated file out of date
 	@files=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$files" || { echo "not gofmt-clean:" $$files; exit 1; }
 	@$(ENV) go vet ./...
+	@CGO_ENABLED=0 go vet ./...
 	@$(ENV) go run $(STATICCHECK) ./...
-	@$(BIN)/tws-gen check ./examples/...
+	@$(BIN)/tws-gen check ./examples/... ./golden/dialogue/...
 
 .PHONY: golden
 golden: env ## re-record all golden files; review the diff
 	@$(ENV) for dir in $$(go list -f '{{.Dir}}' ./...); do \
-		grep -lqE '"update"|twstest' $$dir/*_test.go 2>/dev/null || continue; \
-		(cd $$dir && go test . -update) || exit 1; \
+		grep -qsE 'flag\.Bool\("update"|/tws/runtime/twstest"' $$dir/*_test.go || continue; \
+		(cd $$dir && go test . -count=1 -update) || exit 1; \
 	done
 
 .PHONY: bench
@@ -71,12 +72,13 @@ clean: ## remove everything that was built, fetched into .tmp, or left by make r
 
 # env builds the generator and asks it how to build against RocksDB, fetching it
 # the first time. Where it cannot be had, everything works on the memory store.
+# What tws-gen says on the way is shown, its last word in one line.
 .PHONY: env
 env:
 	@mkdir -p $(BIN)
 	@CGO_ENABLED=0 go build -o $(BIN)/tws-gen ./cmd/tws-gen
-	@if ! $(BIN)/tws-gen env > $(TMP)/env.sh.new 2> $(TMP)/env.err; then \
-		echo "RocksDB is not available, using the memory store: $$(head -n 1 $(TMP)/env.err)" >&2; \
+	@if ! $(BIN)/tws-gen env 2>&1 > $(TMP)/env.sh.new | tee $(TMP)/env.err | sed -u '/^rocksenv: fetching/!d' >&2; then \
+		echo "RocksDB is not available, using the memory store: $$(grep -m 1 '^tws-gen:' $(TMP)/env.err | sed 's/^tws-gen: \(rocksenv: \)*//')" >&2; \
 		echo "export CGO_ENABLED='0'" > $(TMP)/env.sh.new; \
 	fi
 	@mv $(TMP)/env.sh.new $(TMP)/env.sh

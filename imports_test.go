@@ -91,6 +91,9 @@ gen/internal/emit: gen/internal/load gen/internal/plan schemas github.com/dave/j
 gen: gen/internal/diag gen/internal/emit gen/internal/load gen/internal/plan schemas
 	The stages in a row. It writes no file.
 
+gen/internal/testmod: golang.org/x/tools
+	Modules for the tests of the generator, which all of its packages make in the same way.
+
 cmd/tws-gen: gen cmd/tws-gen/internal/rocksenv
 	Flags, files, exit codes.
 
