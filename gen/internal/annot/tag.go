@@ -80,6 +80,9 @@ func (t text) unquote() (text, bool) {
 	if quote == '`' {
 		return t.slice(1, end), true
 	}
+	if strings.Contains(t.s, "\n") {
+		return text{}, false
+	}
 	var out text
 	for i := 1; i < end; {
 		r, multibyte, tail, err := strconv.UnquoteChar(t.s[i:end], '"')
