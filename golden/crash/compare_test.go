@@ -3,11 +3,13 @@ package crash
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,30 +153,63 @@ func equalStore(t *testing.T, st store.Store, want map[string]string) {
 	}
 }
 
-// copyTo copies everything a run has on disk, as it is at this moment.
+// copyTo copies everything a run has on disk, as it is at this moment. RocksDB
+// works in the background, so a copy counts only if nothing changed meanwhile.
 func (l layout) copyTo(dir string) (layout, error) {
+	for try := 0; ; try++ {
+		to := layout{filepath.Join(dir, strconv.Itoa(try))}
+		before, err := l.listing()
+		if err != nil {
+			return to, err
+		}
+		err = os.CopyFS(to.dir, os.DirFS(l.dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return to, err
+		}
+		after, listErr := l.listing()
+		if err == nil && listErr == nil && maps.Equal(before, after) {
+			return to, l.copyTimes(to)
+		}
+		if try == 100 {
+			return to, errors.New("the folder does not come to rest")
+		}
+	}
+}
+
+// listing is every file with its size.
+func (l layout) listing() (map[string]int64, error) {
+	files := map[string]int64{}
 	err := filepath.WalkDir(l.dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone meanwhile; the listing after shows it
+		}
+		if err != nil || d.IsDir() {
 			return err
 		}
-		to := filepath.Join(dir, strings.TrimPrefix(path, l.dir))
-		if d.IsDir() {
-			return os.MkdirAll(to, 0o755)
+		if info, err := d.Info(); err == nil {
+			files[path] = info.Size()
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, b, 0o644); err != nil {
-			return err
-		}
-		return os.Chtimes(to, info.ModTime(), info.ModTime())
+		return nil
 	})
-	return layout{dir}, err
+	return files, err
+}
+
+// copyTimes makes the copied input as old as the original.
+func (l layout) copyTimes(to layout) error {
+	entries, err := os.ReadDir(l.input())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if err := os.Chtimes(filepath.Join(to.input(), e.Name()), info.ModTime(), info.ModTime()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaceTables gives a run the tables of another.

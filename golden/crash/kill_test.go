@@ -25,12 +25,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child runs the pipeline and prints a line at every point of the commit order.
+// child runs the pipeline. At every point of the commit order it prints a line and
+// waits for one, so that it never gets far ahead of the one who kills it.
 func child(dir, storeName string) int {
 	stores, err := engines[storeName]()
 	if err == nil {
 		err = run(layout{dir}, stores, func(p tws.Point) error {
-			_, err := fmt.Println(p)
+			fmt.Println(p)
+			_, err := os.Stdin.Read(make([]byte, 1))
 			return err
 		}, small)
 	}
@@ -68,11 +70,10 @@ func TestKilledAtRandom(t *testing.T) {
 }
 
 // killAfter is how many points a process passes, on average, before it is killed.
-const killAfter = 4
+const killAfter = 8
 
-// runChild starts the pipeline and kills it when it has passed some points, and
-// whatever it does in the moment until the signal arrives. It reports false when
-// the pipeline has come to its end instead.
+// runChild starts the pipeline, lets it pass some points and kills it on its way
+// to the next. It reports false when the pipeline has come to its end instead.
 func runChild(t *testing.T, l layout, storeName string, points int) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -82,25 +83,26 @@ func runChild(t *testing.T, l layout, storeName string, points int) (killed bool
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(out)
-	for n := 0; n < points; n++ {
-		if !lines.Scan() {
-			if err := cmd.Wait(); err != nil {
-				t.Fatalf("the pipeline failed: %v", err)
-			}
-			return false
+	for lines := bufio.NewScanner(out); points > 0 && lines.Scan(); points-- {
+		if _, err := in.Write([]byte{'\n'}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
+	if points == 0 {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for lines.Scan() { // what it passed until the signal arrived
+	err = cmd.Wait()
+	if err != nil && points > 0 {
+		t.Fatalf("the pipeline failed: %v", err)
 	}
-	if err := cmd.Wait(); err == nil {
-		return false // it was faster
-	}
-	return true
+	return err != nil
 }

@@ -32,8 +32,8 @@ func open(t *testing.T, name string) store.Engine {
 // everything keeps all changelogs; small makes snapshots and retention happen in
 // every run.
 var (
-	everything = map[string]string{"tws.retain-epochs": "1000", "tws.partitions": "3"}
-	small      = map[string]string{"tws.retain-epochs": "4", "tws.snapshot-epochs": "3", "tws.partitions": "3"}
+	everything = map[string]string{"tws.retain-epochs": "1000", "tws.partitions": "2"}
+	small      = map[string]string{"tws.retain-epochs": "4", "tws.snapshot-epochs": "6", "tws.partitions": "2"}
 )
 
 var errCrash = errors.New("crash")
@@ -63,8 +63,9 @@ func TestCrashAtEveryPoint(t *testing.T) {
 		for _, point := range tws.Points() {
 			t.Run(fmt.Sprintf("%s/%s", name, point), func(t *testing.T) {
 				t.Parallel()
+				stores := open(t, name)
 				for _, visit := range []int{1, 4} {
-					crashAt(t, open(t, name), point, visit, want)
+					crashAt(t, stores, point, visit, want)
 				}
 			})
 		}
