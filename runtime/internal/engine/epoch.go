@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -34,7 +35,8 @@ func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, 
 		err := step.do(ctx)
 		*step.took = u.config.Clock.Now().Sub(start)
 		if err != nil {
-			return e.stats, fmt.Errorf("engine: flow %s, epoch %d: %w", u.flow.Name, plan.Epoch, err)
+			err = fmt.Errorf("engine: flow %s, epoch %d: %w", u.flow.Name, plan.Epoch, err)
+			return e.stats, errors.Join(err, e.forgetTooLarge(err))
 		}
 	}
 	u.config.OnEpoch(e.stats)
@@ -49,6 +51,16 @@ type epoch struct {
 	decision checkpoint.Decision
 	batches  [][]byte // by partition; nil where nothing changed
 	stats    EpochStats
+}
+
+// forgetTooLarge drops the plan of an epoch that is too large for its memory, so
+// that the next run can make it smaller. It is safe at the first attempt: nobody
+// has seen anything of the epoch.
+func (e *epoch) forgetTooLarge(err error) error {
+	if e.attempt != 1 || !errors.Is(err, ErrEpochTooLarge) {
+		return nil
+	}
+	return e.unit.dir.DiscardPlansAfter(e.unit.last.Epoch)
 }
 
 func (e *epoch) begin(ctx context.Context) (err error) {
@@ -243,7 +255,7 @@ func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Pl
 	if rows {
 		return p, nil
 	}
-	next, err := u.nextTimer(p.ClockMicros)
+	next, err := u.nextTimer()
 	if err != nil || next > p.ClockMicros {
 		return nil, err
 	}

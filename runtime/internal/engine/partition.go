@@ -27,6 +27,8 @@ type stagePartition struct {
 	instance Instance
 	timers   *timerIndex
 	metrics  sessionMetrics
+	cut      bool  // the last timer phase ended at its limit
+	again    int64 // timers that the last timer phase set for now or before
 
 	order []sessionKey // reused from epoch to epoch
 	runs  []keyRun
@@ -37,6 +39,7 @@ type stagePartition struct {
 // sessionMetrics counts what sessions did in one epoch.
 type sessionMetrics struct {
 	keys, timers, puts, deletes int64
+	timersSet, timersCancelled  int64
 }
 
 func openPartition(number, partitions, groups int, st store.Store, stages []*Stage, b *budget) (*partition, error) {
@@ -121,12 +124,12 @@ func (sp *stagePartition) inputSession(ctx context.Context, number, n int, run k
 // fireTimers fires what is due at the epoch's clock, as the timers stood when
 // the phase began; at most limit of them, the rest waits for the next epoch.
 func (sp *stagePartition) fireTimers(ctx context.Context, limit int64) error {
-	defer clear(sp.timers.added)
+	sp.cut, sp.again = false, 0
 	due, err := sp.timers.due(sp.session.nowMicros)
 	if err != nil {
 		return err
 	}
-	defer due.close()
+	defer sp.endTimers(due)
 	for sp.metrics.timers < limit {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -144,6 +147,13 @@ func (sp *stagePartition) fireTimers(ctx context.Context, limit int64) error {
 		}
 	}
 	return nil
+}
+
+// endTimers ends a timer phase.
+func (sp *stagePartition) endTimers(due *dueScan) {
+	sp.cut, sp.again = due.Len() > 0, int64(len(sp.timers.added))
+	due.close()
+	clear(sp.timers.added)
 }
 
 func (sp *stagePartition) takeDue(scan *dueScan, limit int64) error {
@@ -174,10 +184,10 @@ func (sp *stagePartition) timerSession(ctx context.Context, n int, t dueTimer) e
 
 // nextTimer returns the instant of the earliest timer of all stages, or
 // math.MaxInt64.
-func (p *partition) nextTimer(now int64) (int64, error) {
+func (p *partition) nextTimer() (int64, error) {
 	earliest := int64(math.MaxInt64)
 	for _, sp := range p.stages {
-		at, err := sp.timers.next(now)
+		at, err := sp.timers.next()
 		if err != nil {
 			return 0, err
 		}

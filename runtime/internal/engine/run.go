@@ -13,14 +13,21 @@ import (
 // errStopped ends a run that was asked to stop; it never leaves the package.
 var errStopped = errors.New("engine: stopped")
 
+// errFailed is for whoever runs a unit again after an error: what the failed
+// epoch left in memory is not what the last decision says.
+var errFailed = errors.New("a run has failed before: close the flow and open it again, it goes on from its last decided epoch")
+
 // RunInterval runs an epoch every interval, if there is something to do, until
 // stop is closed, MaxEpochs have run, or something fails. An epoch that takes
 // longer than the interval is followed by the next at once.
 func (u *Unit) RunInterval(ctx context.Context, stop <-chan struct{}, interval time.Duration) error {
-	return stopped(u.runInterval(ctx, stop, interval))
+	return u.ended(u.runInterval(ctx, stop, interval))
 }
 
 func (u *Unit) runInterval(ctx context.Context, stop <-chan struct{}, interval time.Duration) error {
+	if u.failed {
+		return u.wrap(errFailed)
+	}
 	if err := u.dropEnds(); err != nil {
 		return err
 	}
@@ -53,21 +60,20 @@ func (u *Unit) tick(ctx context.Context) (ran bool, err error) {
 	if err != nil {
 		return false, u.wrap(err)
 	}
-	_, ran, err = u.next(ctx, ends)
-	return ran, err
-}
-
-// next plans and runs an epoch up to ends, if there is something to do.
-func (u *Unit) next(ctx context.Context, ends []stream.Position) (EpochStats, bool, error) {
 	plan, err := u.plan(ctx, ends)
 	if err != nil || plan == nil {
-		return EpochStats{}, false, u.wrap(err)
+		return false, u.wrap(err)
 	}
+	_, err = u.run(ctx, plan)
+	return true, err
+}
+
+// run makes a plan durable and runs its epoch.
+func (u *Unit) run(ctx context.Context, plan *checkpoint.Plan) (EpochStats, error) {
 	if err := u.writePlan(plan); err != nil {
-		return EpochStats{}, false, u.wrap(err)
+		return EpochStats{}, u.wrap(err)
 	}
-	stats, err := u.runEpoch(ctx, *plan)
-	return stats, true, err
+	return u.runEpoch(ctx, *plan)
 }
 
 func (u *Unit) wait(ctx context.Context, stop <-chan struct{}, d time.Duration) error {
@@ -94,19 +100,23 @@ func (u *Unit) wait(ctx context.Context, stop <-chan struct{}, d time.Duration) 
 // first epoch, so a run that is cut short is finished to the same place by the
 // next.
 func (u *Unit) RunAvailable(ctx context.Context, stop <-chan struct{}) error {
-	if err := u.runAvailable(ctx, stop); err != nil {
-		return stopped(err)
+	err := u.runAvailable(ctx, stop)
+	if err == nil {
+		err = u.dropEnds()
 	}
-	return u.dropEnds()
+	return u.ended(err)
 }
 
 // RunOnce is RunAvailable for a flow that never reads further than its first run
 // found: its ends stay.
 func (u *Unit) RunOnce(ctx context.Context, stop <-chan struct{}) error {
-	return stopped(u.runAvailable(ctx, stop))
+	return u.ended(u.runAvailable(ctx, stop))
 }
 
 func (u *Unit) runAvailable(ctx context.Context, stop <-chan struct{}) error {
+	if u.failed {
+		return u.wrap(errFailed)
+	}
 	ends, err := u.ends(ctx)
 	if err != nil {
 		return u.wrap(err)
@@ -118,42 +128,90 @@ func (u *Unit) runAvailable(ctx context.Context, stop <-chan struct{}) error {
 			return err
 		}
 	}
-	for rounds := 0; ; epochs++ {
+	for rounds := (timerRounds{}); ; epochs++ {
+		if rounds.done > 1 {
+			u.warnEndless()
+			return nil
+		}
+		plan, err := u.plan(ctx, ends)
+		if err != nil || plan == nil {
+			return u.wrap(err)
+		}
 		if u.config.MaxEpochs > 0 && epochs >= u.config.MaxEpochs {
 			return errStopped
 		}
 		if err := u.wait(ctx, stop, 0); err != nil {
 			return err
 		}
-		if rounds > 1 {
-			u.warnEndless()
-			return nil
-		}
-		stats, ran, err := u.next(ctx, ends)
-		if err != nil || !ran {
+		stats, err := u.run(ctx, plan)
+		if err != nil {
 			return err
 		}
-		rounds = u.timerRounds(rounds, stats, ends)
+		if err := rounds.count(u, stats, ends); err != nil {
+			return u.wrap(err)
+		}
 	}
 }
 
-// timerRounds counts the epochs that fired timers after the input had ended. A
-// timer that a callback sets for now fires in the round after; a second such
-// round would never end. A round cut short by the limit does not count.
-func (u *Unit) timerRounds(rounds int, stats EpochStats, ends []stream.Position) int {
+// timerRounds counts rounds of timers after the input has ended. A timer that a
+// callback sets for now fires in the round after; a second such round would never
+// end. A round that the limit on timers cuts takes several epochs.
+type timerRounds struct {
+	done int
+	owed int64 // what the round still has to fire, if it was cut
+}
+
+func (r *timerRounds) count(u *Unit, stats EpochStats, ends []stream.Position) (err error) {
 	for i := range u.readers {
 		if !u.position(i).Equal(ends[i]) {
-			return 0
+			return nil
 		}
 	}
-	if stats.Timers == 0 || stats.Timers >= u.config.TimerLimit {
-		return rounds
+	switch {
+	case stats.Timers == 0:
+		return nil
+	case !u.cut():
+		r.owed = 0
+	case r.owed == 0:
+		r.owed, err = u.owedTimers()
+	default:
+		r.owed = max(0, r.owed-stats.Timers)
 	}
-	return rounds + 1
+	if r.owed == 0 {
+		r.done++
+	}
+	return err
+}
+
+// cut reports whether the limit on timers ended a timer phase of the last epoch.
+func (u *Unit) cut() bool {
+	for _, p := range u.partitions {
+		for _, sp := range p.stages {
+			if sp.cut {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// owedTimers counts the timers that were due when the last epoch began and have
+// not fired.
+func (u *Unit) owedTimers() (owed int64, err error) {
+	for _, p := range u.partitions {
+		for _, sp := range p.stages {
+			n, err := sp.timers.count(u.last.Plan.ClockMicros)
+			if err != nil {
+				return 0, err
+			}
+			owed += n - sp.again
+		}
+	}
+	return max(0, owed), nil
 }
 
 func (u *Unit) warnEndless() {
-	if next, err := u.nextTimer(u.clock()); err == nil && next <= u.clock() {
+	if next, err := u.nextTimer(); err == nil && next <= u.clock() {
 		u.log.Warn("a timer callback keeps registering timers that are due at once; they wait for the next run", "epoch", u.last.Epoch)
 	}
 }
@@ -212,9 +270,11 @@ func (u *Unit) wrap(err error) error {
 	return fmt.Errorf("engine: flow %s: %w", u.flow.Name, err)
 }
 
-func stopped(err error) error {
+// ended notes how a run ended.
+func (u *Unit) ended(err error) error {
 	if errors.Is(err, errStopped) {
 		return nil
 	}
+	u.failed = u.failed || err != nil
 	return err
 }

@@ -147,10 +147,19 @@ func (s *Session) closeScans() error {
 func (s *Session) Value(id int) ([]byte, bool, error) { return s.get(valueSlot, id) }
 
 // PutValue sets a single value. The bytes are copied.
-func (s *Session) PutValue(id int, value []byte) error { return s.set(valueSlot, id, value) }
+func (s *Session) PutValue(id int, value []byte) error {
+	s.metrics.puts++
+	return s.set(valueSlot, id, value)
+}
 
 // DeleteValue removes a single value.
-func (s *Session) DeleteValue(id int) error { return s.remove(valueSlot, id) }
+func (s *Session) DeleteValue(id int) error {
+	removed, err := s.remove(valueSlot, id)
+	if removed {
+		s.metrics.deletes++
+	}
+	return err
+}
 
 // ListHead returns the bytes of a list's head, as Value does.
 func (s *Session) ListHead(id int) ([]byte, bool, error) { return s.get(headSlot, id) }
@@ -159,7 +168,10 @@ func (s *Session) ListHead(id int) ([]byte, bool, error) { return s.get(headSlot
 func (s *Session) PutListHead(id int, head []byte) error { return s.set(headSlot, id, head) }
 
 // DeleteListHead removes a list's head.
-func (s *Session) DeleteListHead(id int) error { return s.remove(headSlot, id) }
+func (s *Session) DeleteListHead(id int) error {
+	_, err := s.remove(headSlot, id)
+	return err
+}
 
 func (s *Session) get(kind, id int) ([]byte, bool, error) {
 	sl, err := s.load(kind, id)
@@ -176,19 +188,17 @@ func (s *Session) set(kind, id int, value []byte) error {
 	}
 	sl.value = append(sl.value[:0], value...)
 	s.change(sl, slotPresent)
-	s.metrics.puts++
 	return nil
 }
 
-func (s *Session) remove(kind, id int) error {
+func (s *Session) remove(kind, id int) (removed bool, err error) {
 	sl, err := s.load(kind, id)
 	if err != nil || sl.state == slotAbsent {
-		return err
+		return false, err
 	}
 	sl.value = sl.value[:0]
 	s.change(sl, slotAbsent)
-	s.metrics.deletes++
-	return nil
+	return true, nil
 }
 
 func (s *Session) change(sl *slot, state slotState) {

@@ -17,8 +17,11 @@ type EpochStats struct {
 	RowsOut   int64
 	BytesOut  int64
 
-	StatePuts      int64 // state entries written
-	StateDeletes   int64 // state entries removed
+	TimersSet       int64 // timers set that were not set to that instant
+	TimersCancelled int64 // timers removed or moved that had not fired
+
+	StatePuts      int64 // values, list elements and map entries written
+	StateDeletes   int64 // values, list elements and map entries removed
 	ChangelogBytes int64
 
 	Took Phases
@@ -37,6 +40,8 @@ func (p Phases) Total() time.Duration {
 func (s *EpochStats) add(m sessionMetrics) {
 	s.Keys += m.keys
 	s.Timers += m.timers
+	s.TimersSet += m.timersSet
+	s.TimersCancelled += m.timersCancelled
 	s.StatePuts += m.puts
 	s.StateDeletes += m.deletes
 }

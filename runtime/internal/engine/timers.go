@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/tws-go/tws/runtime/store"
@@ -20,12 +21,14 @@ type FiredTimer struct {
 
 // timerIndex knows of one operator in one state partition where its next timers
 // are: for each key group a lower bound of its earliest instant. The bound is
-// lowered by every registration and raised by scans, so an instant registered in
-// the past is never passed over, and entries long fired are never walked again.
+// lowered by every registration and raised when what is due has fired, so an
+// instant registered in the past is never passed over, and entries long fired are
+// never walked again.
 type timerIndex struct {
 	op       byte
 	from     int     // first key group
 	earliest []int64 // by key group - from; math.MaxInt64 if there is none
+	loose    []bool  // by key group - from: the bound may be below the earliest instant
 	over     *overlay
 	// added holds the time index keys registered during the timer phase: they
 	// wait for the next epoch even when they are due.
@@ -33,7 +36,7 @@ type timerIndex struct {
 }
 
 func newTimerIndex(op byte, from, to int, over *overlay) (*timerIndex, error) {
-	x := &timerIndex{op: op, from: from, earliest: make([]int64, to-from), over: over, added: map[string]struct{}{}}
+	x := &timerIndex{op: op, from: from, earliest: make([]int64, to-from), loose: make([]bool, to-from), over: over, added: map[string]struct{}{}}
 	for i := range x.earliest {
 		x.earliest[i] = math.MinInt64
 		if err := x.peek(i); err != nil {
@@ -49,7 +52,7 @@ func (x *timerIndex) peek(i int) error {
 	if err != nil {
 		return err
 	}
-	x.earliest[i] = math.MaxInt64
+	x.earliest[i], x.loose[i] = math.MaxInt64, false
 	if sc.next() {
 		micros, _, _, err := store.SplitTimeIndex(sc.key)
 		if err != nil {
@@ -81,12 +84,11 @@ func (x *timerIndex) prefix(i int) []byte {
 	return store.AppendPrefix(make([]byte, 0, 16), x.op, store.KindTimeIndex, uint16(x.from+i), nil)
 }
 
-// next returns the earliest instant of all timers, or math.MaxInt64. Bounds that
-// a cancelled timer left at or below now are made exact first.
-func (x *timerIndex) next(now int64) (int64, error) {
+// next returns the earliest instant of all timers, or math.MaxInt64.
+func (x *timerIndex) next() (int64, error) {
 	earliest := int64(math.MaxInt64)
 	for i := range x.earliest {
-		if x.earliest[i] <= now {
+		if x.loose[i] {
 			if err := x.peek(i); err != nil {
 				return 0, err
 			}
@@ -101,6 +103,32 @@ func (x *timerIndex) lower(group uint16, micros int64) {
 	x.earliest[i] = min(x.earliest[i], micros)
 }
 
+// cancelled notes that a timer is gone; if it was the earliest, another is now.
+func (x *timerIndex) cancelled(group uint16, micros int64) {
+	i := int(group) - x.from
+	x.loose[i] = x.loose[i] || x.earliest[i] == micros
+}
+
+// count returns the number of timers that are due.
+func (x *timerIndex) count(now int64) (n int64, err error) {
+	for i, earliest := range x.earliest {
+		if earliest > now {
+			continue
+		}
+		sc, err := x.scan(i, earliest, now)
+		if err != nil {
+			return 0, err
+		}
+		for sc.next() {
+			n++
+		}
+		if err := errors.Join(sc.err(), sc.close()); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
 // dueTimer is one entry of the time index.
 type dueTimer struct {
 	group  uint16
@@ -113,7 +141,6 @@ type dueTimer struct {
 // the order (time, key, timer id), as they stood when it was opened.
 type dueScan struct {
 	index *timerIndex
-	now   int64
 	heads []*groupScan
 }
 
@@ -123,8 +150,9 @@ type groupScan struct {
 	at   dueTimer
 }
 
+// due opens the scan. What it finds counts as fired, unless it is closed before.
 func (x *timerIndex) due(now int64) (*dueScan, error) {
-	d := &dueScan{index: x, now: now}
+	d := &dueScan{index: x}
 	for i, earliest := range x.earliest {
 		if earliest > now {
 			continue
@@ -134,7 +162,8 @@ func (x *timerIndex) due(now int64) (*dueScan, error) {
 			d.close()
 			return nil, err
 		}
-		g := &groupScan{i: i, scan: sc}
+		x.earliest[i], x.loose[i] = now+1, true
+		g := &groupScan{i: i, scan: sc, at: dueTimer{group: uint16(x.from + i), micros: earliest}}
 		d.heads = append(d.heads, g)
 		if err := d.advance(len(d.heads) - 1); err != nil {
 			d.close()
@@ -186,8 +215,10 @@ func (d *dueScan) next(arena []byte) (t dueTimer, _ []byte, ok bool, err error) 
 	return t, arena, true, nil
 }
 
+// close ends the scan. The timers that it did not come to stay due.
 func (d *dueScan) close() {
 	for _, g := range d.heads {
+		d.index.lower(g.at.group, g.at.micros)
 		g.scan.close()
 	}
 	d.heads = nil
@@ -226,7 +257,7 @@ func (s *Session) SetTimer(id int, micros int64) error {
 		return err
 	}
 	if ok {
-		if err := s.over.deleteOrdered(s.timeIndexKey(old, uint16(id))); err != nil {
+		if err := s.unindexTimer(old, uint16(id)); err != nil {
 			return err
 		}
 	}
@@ -244,10 +275,10 @@ func (s *Session) StopTimer(id int) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := s.remove(namedSlot, id); err != nil {
+	if _, err := s.remove(namedSlot, id); err != nil {
 		return err
 	}
-	return s.over.deleteOrdered(s.timeIndexKey(micros, uint16(id)))
+	return s.unindexTimer(micros, uint16(id))
 }
 
 // NamedTimer returns the instant a named timer is set to.
@@ -269,7 +300,6 @@ func (s *Session) RegisterTimer(micros int64) error {
 	if err != nil || exists {
 		return err
 	}
-	s.metrics.puts++
 	if err := s.over.putOrdered(s.rawTimerKey(micros), nil); err != nil {
 		return err
 	}
@@ -282,11 +312,10 @@ func (s *Session) DeleteTimer(micros int64) error {
 	if err != nil || !exists {
 		return err
 	}
-	s.metrics.deletes++
 	if err := s.over.deleteOrdered(s.rawTimerKey(micros)); err != nil {
 		return err
 	}
-	return s.over.deleteOrdered(s.timeIndexKey(micros, rawTimerID))
+	return s.unindexTimer(micros, rawTimerID)
 }
 
 // RawTimers returns the instants of the key's raw timers in ascending order.
@@ -320,12 +349,20 @@ func (s *Session) hasRawTimer(micros int64) (bool, error) {
 
 // indexTimer enters a timer in the time index.
 func (s *Session) indexTimer(micros int64, id uint16) error {
+	s.metrics.timersSet++
 	s.timers.lower(s.group, micros)
 	key := s.timeIndexKey(micros, id)
 	if s.phase == timerPhase && micros <= s.nowMicros {
 		s.timers.added[string(key)] = struct{}{}
 	}
 	return s.over.putOrdered(key, nil)
+}
+
+// unindexTimer removes a timer from the time index.
+func (s *Session) unindexTimer(micros int64, id uint16) error {
+	s.metrics.timersCancelled++
+	s.timers.cancelled(s.group, micros)
+	return s.over.deleteOrdered(s.timeIndexKey(micros, id))
 }
 
 // take removes a due timer before its handler runs. It reports false if the
@@ -339,6 +376,7 @@ func (s *Session) take(t dueTimer) (bool, error) {
 	if err != nil || !pending {
 		return false, err
 	}
+	s.metrics.timersCancelled-- // it fires
 	if t.id != rawTimerID {
 		return true, s.StopTimer(int(t.id))
 	}

@@ -90,7 +90,7 @@ type Unit struct {
 	last      checkpoint.Decision // the newest decision; Epoch 0 if there is none
 	undecided *checkpoint.Plan    // a plan of a run before, to be done first
 	snapshot  snapshotState
-	failed    bool // an epoch failed: the unit can only be closed
+	failed    bool // a run failed: the unit can only be closed
 }
 
 // OpenUnit opens a flow's unit and recovers it to its last decided epoch. Close
@@ -205,17 +205,17 @@ func (u *Unit) clock() int64 {
 // NextTimer returns the instant of the flow's earliest timer; ok is false if
 // there is none.
 func (u *Unit) NextTimer() (at time.Time, ok bool, err error) {
-	next, err := u.nextTimer(u.clock())
+	next, err := u.nextTimer()
 	if err != nil || next == math.MaxInt64 {
 		return time.Time{}, false, err
 	}
 	return time.UnixMicro(next).UTC(), true, nil
 }
 
-func (u *Unit) nextTimer(now int64) (int64, error) {
+func (u *Unit) nextTimer() (int64, error) {
 	earliest := int64(math.MaxInt64)
 	for _, p := range u.partitions {
-		at, err := p.nextTimer(now)
+		at, err := p.nextTimer()
 		if err != nil {
 			return 0, err
 		}
