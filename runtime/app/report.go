@@ -58,40 +58,23 @@ func newReport(e *env, o *runOptions) (*report, error) {
 	case r.form == "":
 		r.form = logText
 	}
-	r.log = slog.New(r.form.handler(r.screen, o.quiet))
+	r.log = slog.New(r.form.handler(r.screen, e.name, o.quiet))
 	return r, nil
 }
 
-// handler returns the log handler of a form. On a terminal, where people watch,
-// time and an ordinary level are left out.
-func (f logForm) handler(w io.Writer, quiet bool) slog.Handler {
-	o := &slog.HandlerOptions{Level: slog.LevelInfo}
+// handler returns the log handler of a form.
+func (f logForm) handler(w io.Writer, name string, quiet bool) slog.Handler {
+	least := slog.LevelInfo
 	if quiet {
-		o.Level = slog.LevelWarn
+		least = slog.LevelWarn
 	}
 	switch f {
 	case logJSON:
-		return slog.NewJSONHandler(w, o)
-	case logLive:
-		o.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo) {
-				return slog.Attr{}
-			}
-			return a
-		}
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: least})
+	case logText:
+		return slog.NewTextHandler(w, &slog.HandlerOptions{Level: least})
 	}
-	return slog.NewTextHandler(w, o)
-}
-
-// say writes a line for people: on a terminal as it is, elsewhere as a log line.
-func (r *report) say(level slog.Level, line string, args ...any) {
-	if r.form == logLive {
-		if level > slog.LevelInfo || !r.options.quiet {
-			fmt.Fprintln(r.screen, r.env.name+": "+line)
-		}
-		return
-	}
-	r.log.Log(context.Background(), level, line, args...)
+	return &plainHandler{w: w, name: name, least: least}
 }
 
 // start says how the pipeline runs, and begins to draw. targets are what its
@@ -104,7 +87,7 @@ func (r *report) start(store string, targets map[string]string) {
 		trigger, until = o.trigger.String(), "an epoch every "+o.trigger.String()+", Ctrl-C stops"
 	}
 	if r.form == logLive {
-		r.say(slog.LevelInfo, fmt.Sprintf("running, %s; checkpoint %s, tables %s, store %s", until, o.checkpoint, o.tables, store))
+		r.log.Info(fmt.Sprintf("running, %s; checkpoint %s, tables %s, store %s", until, o.checkpoint, o.tables, store))
 	} else {
 		r.log.Info("start", "trigger", trigger, "checkpoint", o.checkpoint, "tables", o.tables, "store", store)
 	}
@@ -154,7 +137,7 @@ func (r *report) epoch(s tws.EpochStats) {
 	case r.inPlace:
 		return
 	case r.form == logLive:
-		r.say(slog.LevelInfo, totalOf(s).line(s.Flow, maxLine))
+		r.log.Info(totalOf(s).line(s.Flow, maxLine))
 		return
 	}
 	r.log.Info("epoch", "flow", s.Flow, "epoch", s.Epoch, "attempt", s.Attempt, "clock", s.Clock,
@@ -164,11 +147,11 @@ func (r *report) epoch(s tws.EpochStats) {
 }
 
 func (r *report) stopping(s os.Signal) {
-	r.say(slog.LevelWarn, signalName(s)+": stopping after the epochs in progress; once more stops at once")
+	r.log.Info(signalName(s) + ": stopping after the epochs in progress; once more stops at once")
 }
 
 func (r *report) abort(s os.Signal) {
-	r.say(slog.LevelWarn, signalName(s)+": stopped at once; epochs that were in progress run again at the next start")
+	r.log.Info(signalName(s) + ": stopped at once; epochs that were in progress run again at the next start")
 }
 
 // end says what the run has done.
@@ -193,7 +176,7 @@ func (r *report) end(ctx context.Context, err error) {
 	}
 	elapsed := r.env.clock.Now().Sub(r.begin)
 	if r.form == logLive {
-		r.say(slog.LevelInfo, fmt.Sprintf("%s: %s in %s", outcome, sum, short(elapsed)))
+		r.log.Info(fmt.Sprintf("%s: %s in %s", outcome, sum, short(elapsed)))
 		return
 	}
 	r.log.Info(outcome, "epochs", sum.epochs, "rows_in", sum.rowsIn, "malformed", sum.malformed,

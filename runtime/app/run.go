@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -149,7 +148,7 @@ func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipelin
 		return err
 	}
 	if o.store == "" && !e.hasRocks() {
-		r.say(slog.LevelInfo, rocksMissing+": using the memory store")
+		r.log.Info(rocksMissing + ": using the memory store")
 	}
 	stores, err := kind.open()
 	if err != nil {
