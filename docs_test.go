@@ -248,6 +248,18 @@ func extent(d ast.Decl) (from, to token.Pos) {
 	return d.Pos(), d.End()
 }
 
+// TestDocsIndex: docs/README.md leads to every document.
+func TestDocsIndex(t *testing.T) {
+	t.Parallel()
+	index := readMarkdown(t, "docs/README.md")
+	for _, name := range files(t, ".md") {
+		rel, inDocs := strings.CutPrefix(name, "docs/")
+		if inDocs && rel != "README.md" && !strings.Contains(strings.Join(index.prose, "\n"), "]("+rel+")") {
+			broken(t, "docs/README.md lists every document", "what nothing leads to is not read", "it does not link to %s", rel)
+		}
+	}
+}
+
 // TestArchitectureNamesPackages: the package map is complete.
 func TestArchitectureNamesPackages(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,7 @@ gen: gen/internal/diag gen/internal/emit gen/internal/load gen/internal/plan sch
 gen/internal/testmod: golang.org/x/tools
 	Modules for the tests of the generator, which all of its packages make in the same way.
 
-cmd/tws-gen: gen cmd/tws-gen/internal/rocksenv
+cmd/tws-gen: gen cmd/tws-gen/internal/rocksenv | github.com/rogpeppe/go-internal
 	Flags, files, exit codes.
 
 cmd/tws-gen/internal/rocksenv:
