@@ -55,6 +55,9 @@ func (s *Store) MultiGet(keys [][]byte, found func(i int, value []byte) error) e
 	m := s.takeMulti()
 	defer s.putMulti(m)
 	for start := 0; start < len(keys); start += multiKeys {
+		if s.closed.Load() { // by found
+			return store.ErrClosed
+		}
 		end := min(start+multiKeys, len(keys))
 		if err := s.multiGet(m, keys[start:end], func(i int, value []byte) error { return found(start+i, value) }); err != nil {
 			return err

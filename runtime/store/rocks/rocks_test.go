@@ -366,8 +366,12 @@ func TestMultiGetWithin(t *testing.T) {
 	if err != nil || strings.Join(got, " ") != "one two" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if err := s.MultiGet(one, func(int, []byte) error { return s.Close() }); err != nil {
-		t.Error(err)
+	many := make([][]byte, 2*multiKeys)
+	for i := range many {
+		many[i] = one[0]
+	}
+	if err := s.MultiGet(many, func(int, []byte) error { return s.Close() }); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("closed within: %v, want ErrClosed", err)
 	}
 }
 
