@@ -13,7 +13,7 @@ import (
 //
 // The ordered family is a copy-on-write tree: an iterator works on the tree as
 // it was when the iterator began, and a later write copies only the path it
-// touches, and only if there is such an iterator.
+// touches. An iterator over what the epoch has not changed takes no copy.
 type overlay struct {
 	st     store.Store
 	budget *budget
@@ -28,6 +28,7 @@ type overlay struct {
 // change is the newest change to a point key.
 type change struct {
 	off, n int
+	room   int // at off; a later value that fits takes the place of this one
 	del    bool
 }
 
@@ -61,6 +62,9 @@ func (o *overlay) changed(key []byte) (value []byte, del, ok bool) {
 		return nil, false, false
 	}
 	c := o.changes[i]
+	if c.del {
+		return nil, true, true
+	}
 	return o.values[c.off : c.off+c.n : c.off+c.n], c.del, true
 }
 
@@ -73,15 +77,22 @@ func (o *overlay) delete(key []byte) error {
 }
 
 func (o *overlay) change(key, value []byte, del bool) error {
-	c := change{off: len(o.values), n: len(value), del: del}
-	o.values = append(o.values, value...)
 	i, added := o.points.add(key)
+	size := len(value)
 	if added {
-		o.changes = append(o.changes, c)
-		return o.budget.take(len(key) + keyOverhead + len(value))
+		o.changes = append(o.changes, change{})
+		size += len(key) + keyOverhead
 	}
-	o.changes[i] = c
-	return o.budget.take(len(value))
+	c := &o.changes[i]
+	c.del, c.n = del, len(value)
+	if len(value) <= c.room {
+		copy(o.values[c.off:], value)
+		size -= len(value)
+	} else {
+		c.off, c.room = len(o.values), len(value)
+		o.values = append(o.values, value...)
+	}
+	return o.budget.take(size)
 }
 
 const orderedOverhead = 96
@@ -89,13 +100,19 @@ const orderedOverhead = 96
 // putOrdered copies key and value.
 func (o *overlay) putOrdered(key, value []byte) error {
 	both := append(append(make([]byte, 0, len(key)+len(value)), key...), value...)
-	o.ordered.Set(orderedEntry{key: both[:len(key):len(key)], value: both[len(key):]})
-	return o.budget.take(len(both) + orderedOverhead)
+	return o.setOrdered(orderedEntry{key: both[:len(key):len(key)], value: both[len(key):]})
 }
 
 func (o *overlay) deleteOrdered(key []byte) error {
-	o.ordered.Set(orderedEntry{key: bytes.Clone(key), del: true})
-	return o.budget.take(len(key) + orderedOverhead)
+	return o.setOrdered(orderedEntry{key: bytes.Clone(key), del: true})
+}
+
+func (o *overlay) setOrdered(e orderedEntry) error {
+	before, replaced := o.ordered.Set(e)
+	if replaced {
+		return o.budget.take(len(e.value) - len(before.value))
+	}
+	return o.budget.take(len(e.key) + len(e.value) + orderedOverhead)
 }
 
 // getOrdered looks up a key of the ordered family. The value must not be changed.
@@ -139,7 +156,7 @@ func (o *overlay) scan(lower, upper []byte) (*scan, error) {
 		return nil, err
 	}
 	s := &scan{stored: it, upper: bytes.Clone(upper)}
-	if o.ordered.Len() > 0 {
+	if o.changedWithin(lower, upper) {
 		changes := o.ordered.Copy().Iter()
 		s.changes = &changes
 		s.haveChange = s.changes.Seek(orderedEntry{key: lower})
@@ -148,12 +165,23 @@ func (o *overlay) scan(lower, upper []byte) (*scan, error) {
 	return s, nil
 }
 
+// changedWithin reports whether the epoch changed something in [lower, upper) of
+// the ordered family.
+func (o *overlay) changedWithin(lower, upper []byte) (changed bool) {
+	o.ordered.Ascend(orderedEntry{key: lower}, func(e orderedEntry) bool {
+		changed = bytes.Compare(e.key, upper) < 0
+		return false
+	})
+	return changed
+}
+
 // scan merges the store's iterator with the overlay's.
 type scan struct {
 	stored     store.Iterator
 	changes    *btree.IterG[orderedEntry]
 	haveStored bool
 	haveChange bool
+	closed     bool
 	upper      []byte
 
 	// passStored and passChange say what the current entry came from. The scan
@@ -216,13 +244,20 @@ func (s *scan) change() (orderedEntry, bool) {
 	return e, true
 }
 
-func (s *scan) err() error { return s.stored.Err() }
+// err returns what ended the scan early. Going on after the session has closed it
+// is the use of state outside a callback.
+func (s *scan) err() error {
+	if s.closed {
+		return ErrOutsideCallback
+	}
+	return s.stored.Err()
+}
 
 func (s *scan) close() error {
 	if s.changes != nil {
 		s.changes.Release()
-		s.changes, s.haveChange = nil, false
+		s.changes = nil
 	}
-	s.haveStored = false
+	s.haveStored, s.haveChange, s.passStored, s.passChange, s.closed = false, false, false, false, true
 	return s.stored.Close()
 }
