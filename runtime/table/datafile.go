@@ -133,7 +133,7 @@ func (s *fileSet) create() (*dataFile, error) {
 	}
 	d := &dataFile{name: name, file: f, sum: xxh3.New(), stats: newStats(s.row)}
 	d.buffered = bufio.NewWriterSize(io.MultiWriter(f, d.sum), 64<<10)
-	d.parquet = parquet.NewWriter(d,
+	d.parquet = parquet.NewGenericWriter[any](d,
 		s.schema,
 		parquet.Compression(&snappy.Codec{}),
 		parquet.CreatedBy("tws", "1", "table"),
@@ -183,7 +183,7 @@ type dataFile struct {
 	file     *os.File
 	sum      *xxh3.Hasher
 	buffered *bufio.Writer
-	parquet  *parquet.Writer
+	parquet  *parquet.GenericWriter[any]
 	stats    []*columnStats
 	values   []parquet.Value
 

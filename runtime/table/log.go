@@ -153,6 +153,28 @@ func (s *logState) advance() (bool, error) {
 	return true, nil
 }
 
+// names reports whether some commit up to the state's version names a decision.
+// It reads the whole log, since the state keeps only each unit's last one.
+func (s *logState) names(by published) (bool, error) {
+	for v := range s.version + 1 {
+		path := commitPath(s.dir, v)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return false, fmt.Errorf("read the log: %w", err)
+		}
+		actions, err := decodeActions(data)
+		if err != nil {
+			return false, fmt.Errorf("the log is damaged: %s: %w", path, err)
+		}
+		for _, a := range actions {
+			if a.CommitInfo != nil && slices.Contains(a.CommitInfo.Publications, by) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
 // checkCurrent makes sure that the newest commit is still there, so that
 // nothing is appended to a log that was deleted or replaced.
 func (s *logState) checkCurrent() error {

@@ -17,12 +17,17 @@ import (
 
 // publication is one unit's request to make an epoch visible.
 type publication struct {
-	unit   stream.Unit
-	appID  string
-	row    *column
-	epoch  int64
-	staged stagedState
-	by     published
+	unit  stream.Unit
+	appID string
+	// inherited says that the epoch was decided under an earlier identity of
+	// the checkpoint, which unit and appID then are: the checkpoint was forked.
+	// apart says that the earlier identity has gone its own way since, so that
+	// the epoch is added beside its progress.
+	inherited, apart bool
+	row              *column
+	epoch            int64
+	staged           stagedState
+	by               published
 
 	done chan struct{}
 	err  error
@@ -115,11 +120,29 @@ func (t *table) needed(p *publication) (bool, error) {
 	case at != nil && *at == p.epoch && len(p.staged.Files) > 0 && current.by.Manifest == p.by.Manifest && p.by.Manifest != "":
 		// The commit may be younger than the last flush of its folder.
 		return false, t.store.syncDir(filepath.Join(t.dir, logFolder))
+	case p.inherited:
+		return t.neededApart(p)
 	}
 	return false, &stream.SinkMovedError{
 		Sink: "table " + t.name, Unit: p.unit,
 		Want: describeEpoch(p.staged.Required), Have: t.describe(at, current, p.epoch),
 	}
+}
+
+// neededApart is needed for an epoch that a fork brings along while its parent
+// is elsewhere. The parent may have published it too, if it was decided before
+// the fork; otherwise it is added without touching the parent's progress. Should
+// both add it, it is there once: the files are the same.
+func (t *table) neededApart(p *publication) (bool, error) {
+	if len(p.staged.Files) == 0 {
+		return false, nil
+	}
+	done, err := t.state.names(p.by)
+	if err != nil || done {
+		return false, err
+	}
+	p.apart = true
+	return true, t.checkAppend(p)
 }
 
 func epochOf(current txn, known bool) *int64 {
@@ -216,7 +239,9 @@ func (t *table) actions(ps []*publication) []action {
 	actions := []action{{CommitInfo: info}}
 	for _, p := range ps {
 		info.Publications = append(info.Publications, p.by)
-		actions = append(actions, action{Txn: &txnAction{AppID: p.appID, Version: p.epoch, LastUpdated: now}})
+		if !p.apart {
+			actions = append(actions, action{Txn: &txnAction{AppID: p.appID, Version: p.epoch, LastUpdated: now}})
+		}
 		for _, f := range p.staged.Files {
 			actions = append(actions, action{Add: &addAction{
 				Path: f.Path, PartitionValues: map[string]string{}, Size: f.Size,

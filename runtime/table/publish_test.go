@@ -208,22 +208,96 @@ func TestTableSetBack(t *testing.T) {
 	}
 }
 
-// A checkpoint that goes on under a new identity has a progress of its own, and
-// cannot publish what the old one staged.
-func TestNewIdentity(t *testing.T) {
+// A forked checkpoint brings its last decision along and then has a progress of
+// its own, wherever its parent is.
+func TestFork(t *testing.T) {
+	t.Parallel()
+	parent, child := unit("parent", "f"), unit("child", "f")
+	tests := []struct {
+		name string
+		// last is the parent's last epoch; the fork is made of a copy that
+		// decided epoch 2 by itself if own is set, else together with the parent.
+		last int64
+		own  bool
+		want []int64
+	}{
+		{"of a stopped parent", 2, false, []int64{1, 2, 30}},
+		{"of a parent that has gone on", 4, false, []int64{1, 2, 3, 4, 30}},
+		{"before the parent published", 1, false, []int64{1, 2, 30}},
+		{"of a copy with its own epoch", 2, true, []int64{1, 2, 20, 30}},
+		{"of a copy with its own epoch, parent gone on", 4, true, []int64{1, 2, 3, 4, 20, 30}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := testStore(t)
+			original := openTable(t, s, "t", parent, idColumn())
+			var decided [5]stream.Staged
+			for epoch := int64(1); epoch <= max(test.last, 2); epoch++ {
+				decided[epoch] = stage(t, original, stream.Attempt{Epoch: epoch, Prior: decided[epoch-1].State}, ids(epoch)...)
+				if epoch <= test.last {
+					publish(t, original, epoch, decided[epoch])
+				}
+			}
+			brought := publicationOf(2, decided[2])
+			if test.own {
+				copied := openTable(t, s, "t", parent, idColumn())
+				brought = publicationOf(2, stage(t, copied, stream.Attempt{Epoch: 2, Prior: decided[1].State}, ids(20)...))
+				brought.Manifest = "xxh3:of the copy"
+				var moved *stream.SinkMovedError
+				if err := copied.Publish(context.Background(), brought); !errors.As(err, &moved) {
+					t.Fatalf("Publish before the fork: %v", err)
+				}
+			}
+			for range 2 {
+				forked := openTable(t, sameStore(t, s.dir), "t", child, idColumn())
+				if err := forked.Publish(context.Background(), brought); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !test.own {
+				publish(t, original, max(test.last, 2), decided[max(test.last, 2)])
+			}
+			forked := openTable(t, s, "t", child, idColumn())
+			third := stage(t, forked, stream.Attempt{Epoch: 3, Prior: brought.Staged.State}, ids(30)...)
+			publish(t, forked, 3, third)
+			publish(t, forked, 3, third)
+			got := idsOf(t, s.Path("t"))
+			slices.Sort(got)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Fatal(diff)
+			}
+		})
+	}
+}
+
+// An epoch without rows of the parent's needs nothing of a fork.
+func TestForkAfterAnEmptyEpoch(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
-	old := openTable(t, s, "t", unit("old", "f"), idColumn())
-	first := stage(t, old, stream.Attempt{Epoch: 1}, ids(1)...)
-	publish(t, old, 1, first)
-	forked := openTable(t, s, "t", unit("new", "f"), idColumn())
-	if err := forked.Publish(context.Background(), publicationOf(1, first)); err == nil || !strings.Contains(err.Error(), "it was staged by old/f, and the table is open for new/f") {
-		t.Fatalf("Publish: %v", err)
-	}
-	second := stage(t, forked, stream.Attempt{Epoch: 2, Prior: first.State}, ids(2)...)
-	publish(t, forked, 2, second)
-	if diff := cmp.Diff([]int64{1, 2}, idsOf(t, s.Path("t"))); diff != "" {
+	parent := openTable(t, s, "t", unit("parent", "f"), idColumn())
+	first := stage(t, parent, stream.Attempt{Epoch: 1}, ids(1)...)
+	publish(t, parent, 1, first)
+	second := stage(t, parent, stream.Attempt{Epoch: 2, Prior: first.State})
+	third := stage(t, parent, stream.Attempt{Epoch: 3, Prior: second.State}, ids(3)...)
+	publish(t, parent, 3, third)
+	child := openTable(t, s, "t", unit("child", "f"), idColumn())
+	publish(t, child, 2, second)
+	publish(t, child, 3, stage(t, child, stream.Attempt{Epoch: 3, Prior: second.State}, ids(30)...))
+	if diff := cmp.Diff([]int64{1, 3, 30}, idsOf(t, s.Path("t"))); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+// What another flow staged is refused.
+func TestPublishOfAnotherFlow(t *testing.T) {
+	t.Parallel()
+	s := testStore(t)
+	staged := stage(t, openTable(t, s, "t", unit("c", "f"), idColumn()), stream.Attempt{Epoch: 1}, ids(1)...)
+	other := openTable(t, s, "t", unit("c", "g"), idColumn())
+	err := other.Publish(context.Background(), publicationOf(1, staged))
+	if err == nil || !strings.Contains(err.Error(), "it was staged by c/f, and the table is open for c/g") {
+		t.Fatalf("Publish: %v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -32,14 +31,7 @@ func TestDamagedDataFile(t *testing.T) {
 		}, "no such file"},
 		{"empty", func(t *testing.T, path, _ string) { writeText(t, path, "") }, "the file has 0 bytes, and the log says"},
 		{"torn", func(t *testing.T, path, whole string) { writeText(t, path, whole[:len(whole)-5]) }, "bytes, and the log says"},
-		{"zeros", func(t *testing.T, path, whole string) { writeText(t, path, strings.Repeat("\x00", len(whole))) }, "the file is damaged"},
-		{"footer", func(t *testing.T, path, whole string) {
-			writeText(t, path, whole[:len(whole)-30]+strings.Repeat("\xff", 22)+whole[len(whole)-8:])
-		}, "the file is damaged"},
-		{"another", func(t *testing.T, path, whole string) {
-			other := writeParquet(t, parquet.Group{"id": parquet.Optional(parquet.Int(64))}, []parquet.Row{})
-			writeText(t, path, other+strings.Repeat(" ", max(0, len(whole)-len(other))))
-		}, "the file"},
+		{"zeros", func(t *testing.T, path, whole string) { writeText(t, path, strings.Repeat("\x00", len(whole))) }, "the file is damaged: its checksum"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,9 +50,7 @@ func TestDamagedDataFile(t *testing.T) {
 	}
 }
 
-// Any single byte of a data file of ours may be wrong, and it is noticed. In a
-// file of another writer, which has no checksum in the log, it may go unnoticed
-// but makes nothing worse than wrong rows.
+// Any single byte of a data file of ours may be wrong, and it is noticed.
 func TestFlippedBytes(t *testing.T) {
 	t.Parallel()
 	s := testStore(t)
@@ -70,25 +60,12 @@ func TestFlippedBytes(t *testing.T) {
 	publish(t, ts, 1, staged)
 	path := filepath.Join(s.Path("t"), staged.Artefacts[0].Path)
 	whole := []byte(readText(t, path))
-	foreign := testStore(t)
-	openTable(t, foreign, "t", unit("c", "f"), columns)
-	addFile(t, foreign.Path("t"), "other.parquet", string(whole))
 	for i := range whole {
 		damaged := bytes.Clone(whole)
 		damaged[i] ^= 0x55
 		writeText(t, path, string(damaged))
 		err := ReadRows(context.Background(), s.Path("t"), func([]byte) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "the file is damaged") {
-			t.Fatalf("byte %d: %v", i, err)
-		}
-		writeText(t, filepath.Join(foreign.Path("t"), "other.parquet"), string(damaged))
-		err = ReadRows(context.Background(), foreign.Path("t"), func(row []byte) error {
-			if !json.Valid(row) {
-				t.Fatalf("byte %d: row %s", i, row)
-			}
-			return nil
-		})
-		if err != nil && !strings.Contains(err.Error(), "other.parquet") {
 			t.Fatalf("byte %d: %v", i, err)
 		}
 	}
@@ -98,7 +75,7 @@ func TestFlippedBytes(t *testing.T) {
 func writeParquet(t *testing.T, root parquet.Node, rows []parquet.Row) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := parquet.NewWriter(&b, parquet.NewSchema("other", root))
+	w := parquet.NewGenericWriter[any](&b, parquet.NewSchema("other", root))
 	if _, err := w.WriteRows(rows); err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +164,9 @@ func TestRefusedFiles(t *testing.T) {
 	tests := []struct {
 		name, content, want string
 	}{
+		{"not Parquet", "PAR1 is not all of it", "the file is damaged"},
+		{"zeros", strings.Repeat("\x00", 300), "the file is damaged"},
+		{"bad footer", writeParquet(t, parquet.Group{"id": parquet.Int(64)}, nil)[:8] + "\xff\xff\xff\x03\x00\x00\x00PAR1", "the file is damaged"},
 		{"wrong type", of("id", parquet.String()), "column id of type long is stored as STRING"},
 		{"wrong shape", of("id", parquet.List(parquet.Int(64))), "column id of type long is stored in another shape"},
 		{"list of two levels", of("l", parquet.Repeated(parquet.Int(64))), "column l of type array<long> is stored in another shape"},

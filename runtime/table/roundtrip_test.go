@@ -13,7 +13,7 @@ import (
 // order, over several lanes, row groups and files.
 func TestRandomRowsRoundTrip(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(120) {
+	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			g := newGenerator(seed)

@@ -217,6 +217,9 @@ func (s *storedColumn) appendJSON(dst []byte, r *rowCursor, rep int) ([]byte, er
 		return s.appendList(dst, r, rep, v)
 	}
 	r.at[s.first]++
+	if have, want := v.Kind(), s.node.Type().Kind(); have != want {
+		return dst, fmt.Errorf("column %s: the file is damaged: a value is of kind %s and not %s", s.col.path, have, want)
+	}
 	return s.appendScalar(dst, v), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -192,9 +193,10 @@ func (s *sink) Publish(ctx context.Context, p stream.Publication) error {
 	if err := s.checkPublication(p, state); err != nil {
 		return fmt.Errorf("table: %s: publish epoch %d: %w", s.table.name, p.Epoch, err)
 	}
+	by, _ := s.stagedBy(state)
 	err = s.table.publish(ctx, &publication{
-		unit: s.unit, appID: appID(s.unit), row: s.row, epoch: p.Epoch, staged: state,
-		by: published{AppID: appID(s.unit), Epoch: p.Epoch, Attempt: p.Attempt, Manifest: p.Manifest},
+		unit: by, appID: appID(by), inherited: by != s.unit, row: s.row, epoch: p.Epoch, staged: state,
+		by: published{AppID: appID(by), Epoch: p.Epoch, Attempt: p.Attempt, Manifest: p.Manifest},
 	})
 	if err == nil {
 		s.forget(p.Epoch)
@@ -202,11 +204,19 @@ func (s *sink) Publish(ctx context.Context, p stream.Publication) error {
 	return err
 }
 
+// stagedBy returns the unit that staged: this one, or the same flow under an
+// earlier identity of its checkpoint.
+func (s *sink) stagedBy(state stagedState) (stream.Unit, bool) {
+	checkpoint, ok := strings.CutSuffix(state.Unit, "/"+s.unit.Flow)
+	return stream.Unit{Checkpoint: checkpoint, Flow: s.unit.Flow}, ok && checkpoint != ""
+}
+
 // checkPublication refuses a publication that is not one of this unit's.
 func (s *sink) checkPublication(p stream.Publication, state stagedState) error {
-	switch {
-	case state.Unit != s.unit.String():
+	if _, ok := s.stagedBy(state); !ok {
 		return fmt.Errorf("it was staged by %s, and the table is open for %s", state.Unit, s.unit)
+	}
+	switch {
 	case len(state.Files) == 0:
 		return nil
 	case p.Manifest == "":

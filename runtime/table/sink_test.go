@@ -46,9 +46,9 @@ func TestBeginRemovesDeadAttempts(t *testing.T) {
 	}
 	expect("1-1")
 	// Epoch 1 is decided and not yet published.
-	second := stage(t, ts, stream.Attempt{Epoch: 2, Prior: first.State}, ids(2)...)
+	stage(t, ts, stream.Attempt{Epoch: 2, Prior: first.State}, ids(2)...)
 	expect("1-1 2-1")
-	second = stage(t, ts, stream.Attempt{Epoch: 2, Number: 2, Prior: first.State}, ids(2)...)
+	second := stage(t, ts, stream.Attempt{Epoch: 2, Number: 2, Prior: first.State}, ids(2)...)
 	expect("1-1 2-2")
 	publish(t, ts, 1, first)
 	publish(t, ts, 2, second)
