@@ -2,7 +2,6 @@ package emit
 
 import (
 	"cmp"
-	"fmt"
 	"go/types"
 	"slices"
 	"strings"
@@ -29,8 +28,7 @@ func (e *emitter) bind(proc *plan.Processor) {
 	h := e.receiver(proc)
 	binding := tws("Binding").Types(e.typ(proc.Key.Go), e.typ(proc.In), e.typ(proc.Out))
 	e.decl(
-		doc(fmt.Sprintf("BindTWS hands every state field of %s its accessor and returns what the engine must know of the processor. "+
-			"The engine calls it for each instance.", h)),
+		doc(bindInWords(proc, h)),
 		jen.Func().Params(jen.Id(h).Op("*").Id(proc.GoName)).Id("BindTWS").
 			Params(jen.Id(l.binder).Op("*").Add(tws("Binder"))).Add(binding).
 			BlockFunc(func(g *jen.Group) {
@@ -49,6 +47,17 @@ func (e *emitter) bind(proc *plan.Processor) {
 					"Out", e.rowOf(proc.Out),
 				)))
 			}))
+}
+
+func bindInWords(proc *plan.Processor, h string) string {
+	var hands string
+	switch {
+	case len(proc.States) > 0:
+		hands = "hands every state field of " + h + " its accessor and "
+	case len(proc.Timers) > 0:
+		hands = "hands every timer field of " + h + " its timer and "
+	}
+	return "BindTWS " + hands + "returns what the engine must know of the processor. The engine calls it for each instance."
 }
 
 func timerFields(t *plan.Timer) *jen.Statement {

@@ -28,6 +28,23 @@
 //	twsReadKeyT        order-preserving key
 //	twsRowT            row codecs of a type that cannot carry the method TWSRow
 //
+// The encodings agree on these rules:
+//
+//   - A struct is an array of its fields in id order in msgpack, and its fields
+//     in id order in keys; JSON objects and columns are in declaration order.
+//   - A pointer is an optional value: nil is nil in msgpack, null in columns, and
+//     left out of JSON objects; in JSON lists it is null.
+//   - Msgpack keeps nil and empty lists apart. JSON and columns write a nil list
+//     as an empty one. A nil []byte is null in JSON and empty in columns.
+//   - A JSON field with omitempty or omitzero is left out when it is zero (lists
+//     and bytes: nil; structs: if they can be compared) and may be absent when
+//     read. What may be absent may also be null; anything else may not, and must
+//     occur exactly once. Unknown fields are skipped.
+//   - Decoders overwrite all of their target, also fields that are not encoded.
+//     Copies have zero in those, so that a value does not depend on whether it
+//     came from memory or from the store.
+//   - Encoding fails in JSON only, on numbers and instants that JSON cannot hold.
+//
 // A plan is complete and consistent, so emission does not fail on anything the
 // user wrote; an error from [File] is a bug here. Equal plans give equal bytes.
 package emit

@@ -70,9 +70,6 @@ func deref(v plan.Value) plan.Value {
 	return v
 }
 
-// pointedTo returns the type that the type of an optional value points to.
-func (e *emitter) pointedTo(v plan.Value) *jen.Statement { return e.typ(deref(v).Go) }
-
 func (e *emitter) codec(name string) *jen.Statement { return jen.Qual(codecPath, name) }
 
 // reader returns a call of a method of the reader in scope.

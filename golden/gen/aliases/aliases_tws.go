@@ -57,7 +57,21 @@ func _() {
 	}](Pair[string, int64]{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// Nor does a type that is defined over another basic type than then.
+func _() {
+	type run_go_generate_bool bool
+	run_go_generate((*run_go_generate_bool)((*On)(nil)))
+	type run_go_generate_byte byte
+	run_go_generate((*run_go_generate_byte)((*Tiny)(nil)))
+	type run_go_generate_float32 float32
+	run_go_generate((*run_go_generate_float32)((*Ratio)(nil)))
+	type run_go_generate_int int
+	run_go_generate((*run_go_generate_int)((*Level)(nil)))
+	type run_go_generate_string string
+	run_go_generate((*run_go_generate_string)((*SensorID)(nil)))
+}
+
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of a its accessor and returns what the engine

@@ -65,11 +65,17 @@ func _() {
 	}](heartbeat.Alert{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// Nor does a type that is defined over another basic type than then.
+func _() {
+	type run_go_generate_uint16 uint16
+	run_go_generate((*run_go_generate_uint16)((*xmodel.Level)(nil)))
+}
+
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
-// BindTWS hands every state field of e its accessor and returns what the engine
-// must know of the processor. The engine calls it for each instance.
+// BindTWS returns what the engine must know of the processor. The engine calls
+// it for each instance.
 func (e *Echo) BindTWS(b *tws.Binder) tws.Binding[string, heartbeat.Reading, heartbeat.Alert] {
 	return tws.Binding[string, heartbeat.Reading, heartbeat.Alert]{
 		Processor: schemas.Processor{

@@ -54,7 +54,17 @@ func _() {
 	}](Site{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// Nor does a type that is defined over another basic type than then.
+func _() {
+	type run_go_generate_bool bool
+	run_go_generate((*run_go_generate_bool)((*Open)(nil)))
+	type run_go_generate_int16 int16
+	run_go_generate((*run_go_generate_int16)((*Code)(nil)))
+	type run_go_generate_string string
+	run_go_generate((*run_go_generate_string)((*Name)(nil)))
+}
+
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of k its accessor and returns what the engine

@@ -152,7 +152,13 @@ func _() {
 	}](w{})
 }
 
-// run_go_generate_ takes a struct as it was when tws-gen ran.
+// Nor does a type that is defined over another basic type than then.
+func _() {
+	type run_go_generate_bool bool
+	run_go_generate_((*run_go_generate_bool)((*ok)(nil)))
+}
+
+// run_go_generate_ takes a value of a type as it was when tws-gen ran.
 func run_go_generate_[T any](T) {}
 
 // BindTWS hands every state field of proc its accessor and returns what the

@@ -46,7 +46,7 @@ func _() {
 	}](tws{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of p its accessor and returns what the engine

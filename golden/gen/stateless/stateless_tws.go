@@ -62,11 +62,11 @@ func _() {
 	}](Timers{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
-// BindTWS hands every state field of c its accessor and returns what the engine
-// must know of the processor. The engine calls it for each instance.
+// BindTWS returns what the engine must know of the processor. The engine calls
+// it for each instance.
 func (c *Configured) BindTWS(b *tws.Binder) tws.Binding[int64, Row, Row] {
 	return tws.Binding[int64, Row, Row]{
 		Processor: schemas.Processor{
@@ -85,8 +85,8 @@ func (c *Configured) BindTWS(b *tws.Binder) tws.Binding[int64, Row, Row] {
 	}
 }
 
-// BindTWS hands every state field of n its accessor and returns what the engine
-// must know of the processor. The engine calls it for each instance.
+// BindTWS returns what the engine must know of the processor. The engine calls
+// it for each instance.
 func (n *Nothing) BindTWS(b *tws.Binder) tws.Binding[int64, Row, Row] {
 	return tws.Binding[int64, Row, Row]{
 		Processor: schemas.Processor{
@@ -105,7 +105,7 @@ func (n *Nothing) BindTWS(b *tws.Binder) tws.Binding[int64, Row, Row] {
 	}
 }
 
-// BindTWS hands every state field of t its accessor and returns what the engine
+// BindTWS hands every timer field of t its timer and returns what the engine
 // must know of the processor. The engine calls it for each instance.
 func (t *Timers) BindTWS(b *tws.Binder) tws.Binding[int64, Row, Row] {
 	t.First = tws.NewTimer(b, schemas.Timer{ID: 1, Name: "first"})

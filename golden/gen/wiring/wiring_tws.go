@@ -48,7 +48,7 @@ func _() {
 	}](Event{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
 // TWSRow returns the generated codecs of Count as a row.
