@@ -64,6 +64,11 @@ type Loader struct {
 // sense of the patterns: no module, no such package, two packages in one
 // directory.
 func New(ctx context.Context, c Config) (*Loader, error) {
+	if c.Dir != "" {
+		if _, err := os.ReadDir(c.Dir); err != nil {
+			return nil, fmt.Errorf("load: %w", err)
+		}
+	}
 	fset := token.NewFileSet()
 	pc := &packages.Config{
 		Context: ctx,
@@ -77,7 +82,7 @@ func New(ctx context.Context, c Config) (*Loader, error) {
 	}
 	roots, err := packages.Load(pc, c.Patterns...)
 	if err != nil {
-		return nil, fmt.Errorf("load: list packages: %w", err)
+		return nil, fmt.Errorf("load: list packages: %w", goError(err))
 	}
 	l := &Loader{
 		Fset:    fset,
@@ -91,6 +96,14 @@ func New(ctx context.Context, c Config) (*Loader, error) {
 	}
 	l.roots = inImportOrder(roots)
 	return l, nil
+}
+
+// goError leaves of an error of the go command what that had to say.
+func goError(err error) error {
+	if _, said, ok := strings.Cut(err.Error(), "stderr: "); ok && strings.TrimSpace(said) != "" {
+		return errors.New(strings.TrimSpace(said))
+	}
+	return err
 }
 
 // listError returns what the go command holds against a package, except for

@@ -46,7 +46,9 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 	if pl.runtime = p.Import(RuntimePath); p.Path == RuntimePath {
 		return Result{Lock: lock}
 	}
-	pl.unresolvedRuntime()
+	if pl.unresolvedRuntime(); len(pl.diags) > 0 {
+		return Result{Lock: lock, Diagnostics: pl.diags}
+	}
 	pl.testFiles()
 	directives := pl.directives()
 	pl.indexFields()

@@ -21,7 +21,7 @@ func New(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
 	Write(t, dir, archive)
-	if err := Module(dir, Path); err != nil {
+	if err := module(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -41,9 +41,9 @@ func Write(t testing.TB, dir, archive string) {
 	}
 }
 
-// Module writes go.mod and go.sum to dir, so that it is a module of that path
-// which uses this one from the source tree and needs no network.
-func Module(dir, path string) error {
+// module writes go.mod and go.sum to dir, so that it is a module that uses this
+// one from the source tree and needs no network.
+func module(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func Module(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	text := strings.Replace(string(mod), "module github.com/tws-go/tws", "module "+path, 1) +
+	text := strings.Replace(string(mod), "module github.com/tws-go/tws", "module "+Path, 1) +
 		"\nrequire github.com/tws-go/tws v0.0.0\n\nreplace github.com/tws-go/tws => " + root + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644); err != nil {
 		return err
