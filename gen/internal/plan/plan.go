@@ -199,15 +199,32 @@ func (pl *planner) typeString(t types.Type) string {
 	})
 }
 
-// qualified prints a type with full import paths, the package's own types bare:
-// its name in the lock file.
+// qualified spells a type with full import paths, the package's own types bare:
+// its name in the lock file. The spelling is ours and not that of go/types, which
+// may change.
 func (pl *planner) qualified(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
-		if p.Path() == pl.src.Path {
-			return ""
+	switch t := types.Unalias(t).(type) {
+	case *types.Basic:
+		return types.Typ[t.Kind()].Name() // byte is uint8
+	case *types.Slice:
+		return "[]" + pl.qualified(t.Elem())
+	case *types.Pointer:
+		return "*" + pl.qualified(t.Elem())
+	case *types.Named:
+		name := t.Obj().Name()
+		if pkg := t.Obj().Pkg(); pkg != nil && pkg.Path() != pl.src.Path {
+			name = pkg.Path() + "." + name
 		}
-		return p.Path()
-	})
+		var args []string
+		for arg := range t.TypeArgs().Types() {
+			args = append(args, pl.qualified(arg))
+		}
+		if args != nil {
+			name += "[" + strings.Join(args, ",") + "]"
+		}
+		return name
+	}
+	return types.TypeString(t, (*types.Package).Path) // no part of a schema
 }
 
 // invalid reports whether a type depends on one that does not exist.

@@ -45,12 +45,12 @@ func _() {
 	}](Row{})
 	run_go_generate[struct {
 		First  SensorID
-		Second Number
-	}](Pair[SensorID, Number]{})
-	run_go_generate[struct {
-		First  SensorID
 		Second Row
 	}](Pair[SensorID, Row]{})
+	run_go_generate[struct {
+		First  SensorID
+		Second Number
+	}](Pair[SensorID, Number]{})
 	run_go_generate[struct {
 		First  string
 		Second int64
@@ -98,7 +98,7 @@ func (a *Aliased) BindTWS(b *tws.Binder) tws.Binding[SensorID, Same, Pair[Sensor
 				twsAliasedByTinyState(),
 			},
 		},
-		Fingerprint: "sha256:358d1cc2275c6c8ea19615e70dc5be49149bae123f414c35d925d136d567f9fa",
+		Fingerprint: "sha256:8bfe436b3d48c718da2b9578c44ef4cc9aa6482160c1b712debb877d92233c48",
 		Key: tws.KeyCodec[SensorID]{
 			Append: func(dst []byte, k SensorID) []byte { return codec.AppendKeyString(dst, string(k)) },
 			Read:   func(r *codec.KeyReader) SensorID { return SensorID(r.String()) },
@@ -325,7 +325,7 @@ func twsAliasedByTinyState() schemas.State {
 // twsTypePairSensorIDInt64 is the wire type of Pair[SensorID, Number]: fields
 // in id order.
 func twsTypePairSensorIDInt64() schemas.Type {
-	return schemas.Type{Kind: schemas.Struct, Name: "Pair[SensorID, Number]", Fields: []schemas.Field{
+	return schemas.Type{Kind: schemas.Struct, Name: "Pair[SensorID,int64]", Fields: []schemas.Field{
 		{ID: 1, Name: "First", Type: schemas.Type{Kind: schemas.String}},
 		{ID: 2, Name: "Second", Type: schemas.Type{Kind: schemas.Int64}},
 	}}
@@ -405,7 +405,7 @@ func twsRowPairSensorIDRow() *tws.Row[Pair[SensorID, Row]] {
 // twsTypePairSensorIDRow is the wire type of Pair[SensorID, Row]: fields in id
 // order.
 func twsTypePairSensorIDRow() schemas.Type {
-	return schemas.Type{Kind: schemas.Struct, Name: "Pair[SensorID, Row]", Fields: []schemas.Field{
+	return schemas.Type{Kind: schemas.Struct, Name: "Pair[SensorID,Row]", Fields: []schemas.Field{
 		{ID: 1, Name: "First", Type: schemas.Type{Kind: schemas.String}},
 		{ID: 2, Name: "Second", Type: twsTypeRow()},
 	}}
@@ -496,7 +496,7 @@ func twsAppendPairSensorIDRowColumns(w tws.ColumnWriter, v *Pair[SensorID, Row])
 // twsTypePairStringInt64 is the wire type of Pair[string, int64]: fields in id
 // order.
 func twsTypePairStringInt64() schemas.Type {
-	return schemas.Type{Kind: schemas.Struct, Name: "Pair[string, int64]", Fields: []schemas.Field{
+	return schemas.Type{Kind: schemas.Struct, Name: "Pair[string,int64]", Fields: []schemas.Field{
 		{ID: 1, Name: "First", Type: schemas.Type{Kind: schemas.String}},
 		{ID: 2, Name: "Second", Type: schemas.Type{Kind: schemas.Int64}},
 	}}
