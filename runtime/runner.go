@@ -128,7 +128,11 @@ func (r *Runner) each(ctx context.Context, do func(hard context.Context, stop <-
 	for _, u := range r.units {
 		group.Go(func() error { return do(hard, soft.Done(), u) })
 	}
-	return group.Wait()
+	err := group.Wait()
+	if cause := context.Cause(hard); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort context.CancelCauseFunc) {
@@ -140,7 +144,7 @@ func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort cont
 	select {
 	case <-done:
 	case <-r.pipeline.options.Clock.After(r.pipeline.options.Grace):
-		abort(fmt.Errorf("tws: an epoch did not finish within %s; it is dropped and runs again at the next start", r.pipeline.options.Grace))
+		abort(fmt.Errorf("tws: an epoch did not finish within the grace period of %s; nothing of it took effect, and it runs again at the next start", r.pipeline.options.Grace))
 	}
 }
 

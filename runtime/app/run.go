@@ -180,9 +180,6 @@ func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*
 		return err
 	}
 	err = runner.Run(ctx)
-	if interrupted(ctx, err) {
-		err = fmt.Errorf("an epoch did not finish within the %s that --grace gives; nothing of it took effect, and it runs again at the next start", o.grace)
-	}
 	return errors.Join(err, runner.Close())
 }
 

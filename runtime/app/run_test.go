@@ -183,7 +183,8 @@ func TestSecondInstance(t *testing.T) {
 	l.do(copyToTable, exitDone, l.args()...)
 }
 
-// A copy of a checkpoint that went on is refused, whenever it was made.
+// A copy of a checkpoint that went on is refused; --fork makes it a pipeline of
+// its own.
 func TestCopiedCheckpoint(t *testing.T) {
 	t.Parallel()
 	for epochs := range 3 {
@@ -205,8 +206,10 @@ func TestCopiedCheckpoint(t *testing.T) {
 			l.do(copyToTable, exitSink, l.args("--checkpoint", l.path("copy"))...)
 			l.wantErr("table copies: ", "--fork")
 			l.wantRows("copies", before)
-			l.do(copyToTable, exitSink, l.args("--checkpoint", l.path("copy"))...)
-			l.wantRows("copies", before)
+			l.do(copyToTable, exitDone, l.args("--checkpoint", l.path("copy"), "--fork")...)
+			l.wantRows("copies", append(before, 100, 101))
+			l.do(copyToTable, exitDone, l.args("--checkpoint", l.path("copy"))...)
+			l.wantRows("copies", append(before, 100, 101))
 		})
 	}
 }
@@ -242,7 +245,7 @@ func TestStopWithinGrace(t *testing.T) {
 	}()
 	l.do(slowToConsole(begun), exitFailed, "run", "--checkpoint", l.path("checkpoint"), "--grace", "1ms")
 	l.wantErr("SIGTERM: stopping after the epochs in progress; once more stops at once",
-		"pipe: an epoch did not finish within the 1ms that --grace gives; nothing of it took effect")
+		"pipe: an epoch did not finish within the grace period of 1ms; nothing of it took effect")
 	if got := decisions(t, l.path("checkpoint"), "slow"); len(got) != 0 {
 		t.Errorf("decided epochs: %q", got)
 	}

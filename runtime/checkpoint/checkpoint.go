@@ -142,7 +142,7 @@ func Open(dir string, o Options) (*Checkpoint, error) {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if err := c.load(o); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, releaseLock(lock))
 	}
 	return c, nil
 }
@@ -236,7 +236,7 @@ func (c *Checkpoint) Close() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 	}
-	if err := c.lock.Close(); err != nil {
+	if err := releaseLock(c.lock); err != nil {
 		return fmt.Errorf("checkpoint: close %s: %w", c.dir, err)
 	}
 	return nil

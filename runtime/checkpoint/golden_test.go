@@ -148,6 +148,7 @@ func goldenMeta() FlowMeta {
 		}},
 		Sources: []string{"readings"},
 		Target:  "sensorAlerts",
+		Store:   "rocks",
 		Build:   "v0.1.0",
 	}
 }

@@ -46,6 +46,12 @@ func takeLock(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// releaseLock gives the lock up. Closing alone would not do it at once: a child
+// that is just being started holds a copy of the file until it executes.
+func releaseLock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
 // writeHolder leaves our name for whoever finds the checkpoint locked. The
 // file's modification time says since when.
 func writeHolder(f *os.File) error {

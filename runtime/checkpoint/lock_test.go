@@ -9,8 +9,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
+
+// The lock ends with Close, even if a child that is being started at that moment
+// still has a copy of the file.
+func TestLockEndsWithClose(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := open(t, dir, nil)
+	fd, err := syscall.Dup(int(c.lock.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	closeAll(t, c)
+	closeAll(t, open(t, dir, nil))
+}
 
 func TestLockWithinProcess(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,9 @@ type FlowMeta struct {
 	Sources []string `json:"sources"`
 	// Target is the name of the flow's table or sink.
 	Target string `json:"target"`
+	// Store is the name of the engine that makes the flow's snapshots, which no
+	// other engine reads.
+	Store string `json:"store"`
 	// Build is the version of the engine that wrote the record.
 	Build string `json:"build,omitempty"`
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
@@ -10,7 +11,7 @@ import (
 
 // declaredMeta is what the flow's checkpoint would be made with now.
 func (u *Unit) declaredMeta() checkpoint.FlowMeta {
-	m := checkpoint.FlowMeta{Partitions: u.config.Partitions, Target: u.flow.Target}
+	m := checkpoint.FlowMeta{Partitions: u.config.Partitions, Target: u.flow.Target, Store: u.config.Stores.Name()}
 	for _, s := range u.flow.Stages {
 		m.Operators = append(m.Operators, s.Schema)
 	}
@@ -36,6 +37,20 @@ func compatibleMeta(stored, declared checkpoint.FlowMeta) error {
 		}
 	}
 	return nil
+}
+
+// checkStore refuses another kind of state store than the one that made the
+// checkpoint's snapshots. Without a snapshot any store is made from the
+// changelogs.
+func (u *Unit) checkStore(stored, declared checkpoint.FlowMeta) error {
+	if stored.Store == declared.Store {
+		return nil
+	}
+	_, snapshots, err := u.dir.NewestSnapshot(math.MaxInt64)
+	if err != nil || !snapshots {
+		return err
+	}
+	return fmt.Errorf("the checkpoint's snapshots were made by the %s store, this run has the %s store: run with --store %s", stored.Store, declared.Store, stored.Store)
 }
 
 func sameMeta(a, b checkpoint.FlowMeta) bool {

@@ -21,7 +21,9 @@ type Config struct {
 	// Partitions is the number of state partitions of a flow that starts for the
 	// first time; later the checkpoint says. Default 4.
 	Partitions int
-	Limits     stream.Limits // of one source in one epoch; default none
+	// Limits bound what one epoch reads of one source. Bytes defaults to 64 MiB,
+	// so that a large first input does not exceed the memory of an epoch.
+	Limits stream.Limits
 	// TimerLimit is how many timers of a state partition and stage fire in one
 	// epoch. Default 100,000.
 	TimerLimit int64
@@ -57,6 +59,7 @@ func (c Config) withDefaults() Config {
 	if c.Partitions == 0 {
 		c.Partitions = 4
 	}
+	set(&c.Limits.Bytes, 64<<20)
 	set(&c.TimerLimit, 100_000)
 	set(&c.MemoryBytes, 512<<20)
 	set(&c.SnapshotEpochs, 1_000)
@@ -137,6 +140,9 @@ func (u *Unit) openMeta() error {
 		return u.dir.PutMeta(declared)
 	}
 	if err := compatibleMeta(stored, declared); err != nil {
+		return err
+	}
+	if err := u.checkStore(stored, declared); err != nil {
 		return err
 	}
 	if stored.Partitions != declared.Partitions {

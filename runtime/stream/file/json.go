@@ -139,7 +139,7 @@ func (s JSON[T]) open(ctx context.Context, env stream.SourceEnv[T], once bool) (
 		maxLine:  cmp.Or(s.MaxLineBytes, DefaultMaxLineBytes),
 		maxFiles: s.MaxFiles,
 		now:      env.Now,
-		log:      env.Log.With("source", s.SourceName()),
+		log:      env.Log,
 		waiting:  map[string]int64{},
 		strange:  map[string]bool{},
 	}
