@@ -50,6 +50,14 @@ type Exchange struct {
 type Lane struct {
 	exchange *Exchange
 	buckets  []bucket // by state partition
+
+	origins []origin // of the rows, by number
+	keys    []byte   // of the origins
+	// The session that writes, if it is not a source that does.
+	written    bool // by a session
+	session    origin
+	sessionKey []byte
+	noted      bool // session is in origins
 }
 
 // bucket holds what one lane sends to one partition.
@@ -69,6 +77,7 @@ type chain struct {
 type rowRef struct {
 	off, n int
 	next   int32 // number of the key's next row, -1 at the end
+	origin int32 // number in the lane's origins
 }
 
 func (x *Exchange) open(lanes, partitions, groups int, b *budget) {
@@ -84,6 +93,8 @@ func (x *Exchange) reset() {
 		for i := range l.buckets {
 			l.buckets[i].reset()
 		}
+		l.origins, l.keys = l.origins[:0], l.keys[:0]
+		l.written, l.noted = false, false
 	}
 }
 
@@ -94,14 +105,15 @@ func (x *Exchange) Lane(i int) *Lane { return x.lanes[i] }
 func (l *Lane) Put(key, row []byte) error {
 	group := store.KeyGroup(key, l.exchange.groups)
 	b := &l.buckets[store.PartitionOf(group, l.exchange.partitions, l.exchange.groups)]
-	return l.exchange.budget.take(b.put(group, key, row))
+	from, size := l.note()
+	return l.exchange.budget.take(size + b.put(group, key, row, from))
 }
 
 const rowOverhead, keyOverhead = 24, 64
 
-func (b *bucket) put(group uint16, key, row []byte) (size int) {
+func (b *bucket) put(group uint16, key, row []byte, from int32) (size int) {
 	n := int32(len(b.rows))
-	b.rows = append(b.rows, rowRef{off: len(b.arena), n: len(row), next: -1})
+	b.rows = append(b.rows, rowRef{off: len(b.arena), n: len(row), next: -1, origin: from})
 	b.arena = append(b.arena, row...)
 	k, added := b.keys.add(key)
 	if added {
@@ -130,7 +142,7 @@ type sessionKey struct {
 	prefix uint64
 }
 
-// keyRun is one session's input: a key and the places of its rows, lane by lane.
+// keyRun is one session's input: a key and its chain of rows in each lane.
 type keyRun struct {
 	group uint16
 	key   []byte
@@ -138,7 +150,7 @@ type keyRun struct {
 }
 
 // sessions returns the input of a partition in session order: key group, then
-// encoded key; the rows of a key come lane by lane, in the order they were put.
+// encoded key.
 func (x *Exchange) sessions(partition int, buf []sessionKey) []sessionKey {
 	buf = buf[:0]
 	for lane, l := range x.lanes {
@@ -191,33 +203,49 @@ func (x *Exchange) nextRun(partition int, list []sessionKey) (run keyRun, rest [
 	return keyRun{group: first.group, key: x.key(partition, first), parts: list[:n]}, list[n:]
 }
 
-// Rows iterates over the encoded rows of one input session.
+// Rows iterates over the encoded rows of one input session: in the order of their
+// origins, those of sources lane by lane, and in the order they were put.
 type Rows struct {
 	exchange  *Exchange
 	partition int
 	parts     []sessionKey
-	next      int32 // row number in the first of parts, -1 to go on to the next part
-	started   bool
+	next      []int32 // by part: number of the row that is next in the lane, -1 at the end
 }
 
 func (r *Rows) begin(x *Exchange, partition int, parts []sessionKey) {
-	*r = Rows{exchange: x, partition: partition, parts: parts}
+	r.exchange, r.partition, r.parts = x, partition, parts
+	r.next = r.next[:0]
+	for i := range parts {
+		b, _ := r.lane(i)
+		r.next = append(r.next, b.chains[parts[i].entry].first)
+	}
 }
 
 // Next returns the next row. It aliases the exchange's memory.
 func (r *Rows) Next() (row []byte, ok bool) {
-	for len(r.parts) > 0 {
-		b := &r.exchange.lanes[r.parts[0].lane].buckets[r.partition]
-		if !r.started {
-			r.started = true
-			r.next = b.chains[r.parts[0].entry].first
+	best := -1
+	for i := range r.parts {
+		if r.next[i] >= 0 && (best < 0 || r.before(i, best)) {
+			best = i
 		}
-		if r.next >= 0 {
-			ref := &b.rows[r.next]
-			r.next = ref.next
-			return b.arena[ref.off : ref.off+ref.n], true
-		}
-		r.parts, r.started = r.parts[1:], false
 	}
-	return nil, false
+	if best < 0 {
+		return nil, false
+	}
+	b, _ := r.lane(best)
+	ref := &b.rows[r.next[best]]
+	r.next[best] = ref.next
+	return b.arena[ref.off : ref.off+ref.n : ref.off+ref.n], true
+}
+
+// before reports whether part i's next row comes before part j's, a lower one's.
+func (r *Rows) before(i, j int) bool {
+	bi, li := r.lane(i)
+	bj, lj := r.lane(j)
+	return compareOrigins(li, bi.rows[r.next[i]].origin, lj, bj.rows[r.next[j]].origin) < 0
+}
+
+func (r *Rows) lane(part int) (*bucket, *Lane) {
+	l := r.exchange.lanes[r.parts[part].lane]
+	return &l.buckets[r.partition], l
 }

@@ -219,6 +219,7 @@ func TestExchangeAllocations(t *testing.T) {
 	}
 	row := []byte("a row of some bytes")
 	var order []sessionKey
+	var rows Rows
 	allocs := testing.AllocsPerRun(20, func() {
 		x.reset()
 		for _, key := range keys {
@@ -233,7 +234,6 @@ func TestExchangeAllocations(t *testing.T) {
 			for list := order; len(list) > 0; {
 				var run keyRun
 				run, list = x.nextRun(p, list)
-				var rows Rows
 				rows.begin(x, p, run.parts)
 				for _, ok := rows.Next(); ok; _, ok = rows.Next() {
 				}

@@ -27,9 +27,11 @@ type stagePartition struct {
 	instance Instance
 	timers   *timerIndex
 	metrics  sessionMetrics
+	down     *Lane // of the next stage's exchange; nil if there is none
 	cut      bool  // the last timer phase ended at its limit
 	again    int64 // timers that the last timer phase set for now or before
 
+	rows  Rows         // reused from session to session
 	order []sessionKey // reused from epoch to epoch
 	runs  []keyRun
 	due   []dueTimer
@@ -51,6 +53,9 @@ func openPartition(number, partitions, groups int, st store.Store, stages []*Sta
 			return p, err
 		}
 		sp := &stagePartition{stage: stage, timers: timers}
+		if op+1 < len(stages) {
+			sp.down = stages[op+1].Exchange.Lane(number)
+		}
 		sp.session = newSession(byte(op), stage.Schema, p.over, timers, &sp.metrics)
 		p.stages = append(p.stages, sp)
 		if sp.instance, err = stage.Open(number, sp.session); err != nil {
@@ -115,10 +120,10 @@ func (sp *stagePartition) takeChunk(number int, rest []sessionKey) []sessionKey 
 
 func (sp *stagePartition) inputSession(ctx context.Context, number, n int, run keyRun) error {
 	sp.metrics.keys++
-	var rows Rows
-	rows.begin(sp.stage.Exchange, number, run.parts)
+	sp.rows.begin(sp.stage.Exchange, number, run.parts)
+	sp.down.from(origin{group: run.group}, run.key)
 	sp.session.begin(inputPhase, run.group, run.key, n)
-	return errors.Join(sp.instance.Input(ctx, run.key, &rows), sp.session.end())
+	return errors.Join(sp.instance.Input(ctx, run.key, &sp.rows), sp.session.end())
 }
 
 // fireTimers fires what is due at the epoch's clock, as the timers stood when
@@ -174,6 +179,7 @@ func (sp *stagePartition) takeDue(scan *dueScan, limit int64) error {
 func (sp *stagePartition) timerSession(ctx context.Context, n int, t dueTimer) error {
 	s := sp.session
 	s.begin(timerPhase, t.group, t.key, n)
+	sp.down.from(origin{timer: true, group: t.group, id: t.id, micros: t.micros}, t.key)
 	pending, err := s.take(t)
 	if err == nil && pending {
 		sp.metrics.timers++
