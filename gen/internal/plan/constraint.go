@@ -23,20 +23,23 @@ var (
 		sparc64 wasm`)
 )
 
-// constraint finds the build constraint that all annotated files share.
+// constraint finds the build constraint that all annotated files share. Types
+// that need codecs may also be declared in files without one.
 func (pl *planner) constraint() {
 	var first *ast.File
 	for _, file := range pl.src.Files {
 		name := pl.src.Position(file.Package).Filename
-		if !pl.files[name] {
+		if pl.files[name] && first == nil {
+			first, pl.out.BuildConstraint = file, fileConstraint(file, name)
+		}
+	}
+	for _, file := range pl.src.Files {
+		name := pl.src.Position(file.Package).Filename
+		if !pl.files[name] && !pl.typeFiles[name] {
 			continue
 		}
 		expr := fileConstraint(file, name)
-		if first == nil {
-			first, pl.out.BuildConstraint = file, expr
-			continue
-		}
-		if expr != pl.out.BuildConstraint {
+		if expr != pl.out.BuildConstraint && (expr != "" || pl.files[name]) {
 			pl.report(file.Package, diag.Constraint, "give all annotated files of the package the same //go:build line, or move some to another package",
 				"this file is built with %s, and %s, annotated too, with %s",
 				constraintText(expr), filepath.Base(pl.src.Position(first.Package).Filename), constraintText(pl.out.BuildConstraint))

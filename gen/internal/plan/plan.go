@@ -37,6 +37,7 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 		fields:  make(map[*types.Var]*ast.Field),
 		files:   make(map[string]bool),
 
+		typeFiles:  make(map[string]bool),
 		strayLines: make(map[string]bool),
 		broken:     make(map[string]bool),
 		out: &Package{
@@ -81,8 +82,9 @@ type planner struct {
 	structs map[string]*structPlan    // by type string with full paths
 	fields  map[*types.Var]*ast.Field // of the package's own structs
 	rows    []rowUse
-	// files are the names of annotated files.
-	files map[string]bool
+	// files are the names of files with a processor or a directive, typeFiles of
+	// those that declare a struct which needs codecs.
+	files, typeFiles map[string]bool
 	// strayLines are the lines where state outside a processor is reported.
 	strayLines map[string]bool
 	// broken are identifiers of targets that have been reported.
@@ -98,7 +100,7 @@ func (pl *planner) annotated() bool {
 	return len(pl.out.Processors)+len(pl.out.Tables)+len(pl.out.Sinks)+len(pl.out.Flows) > 0 || len(pl.diags) > 0
 }
 
-// mark notes that the declaration at pos is in an annotated file.
+// mark notes that the processor or directive at pos is in an annotated file.
 func (pl *planner) mark(pos token.Pos) { pl.files[pl.src.Position(pos).Filename] = true }
 
 // unresolvedRuntime reports imports of the runtime package that do not resolve:

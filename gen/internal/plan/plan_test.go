@@ -353,3 +353,29 @@ type Blank struct {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestConstraintOfTypes: plain types may be there in more builds than the
+// processors that use them.
+//
+// B-62
+func TestConstraintOfTypes(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, `
+-- types.go --
+package sensors
+
+type Row struct{ X int64 }
+-- table.go --
+//go:build !never
+
+package sensors
+
+import tws "github.com/tws-go/tws/runtime"
+
+//tws:table
+var Rows tws.StreamingTable[Row]
+`)
+	if p.BuildConstraint != "!never" {
+		t.Errorf("got %q", p.BuildConstraint)
+	}
+}

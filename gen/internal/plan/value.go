@@ -260,7 +260,7 @@ func (pl *planner) structure(t types.Type, under *types.Struct, u use) *Struct {
 	pl.structs[name] = s
 	if s.own {
 		s.pos = named.Obj().Pos()
-		pl.mark(s.pos)
+		pl.typeFiles[pl.src.Position(s.pos).Filename] = true
 	}
 	pl.structFields(s, u)
 	s.done = true
