@@ -140,10 +140,28 @@ func (r *report) epoch(s tws.EpochStats) {
 		r.log.Info(totalOf(s).line(s.Flow, maxLine))
 		return
 	}
-	r.log.Info("epoch", "flow", s.Flow, "epoch", s.Epoch, "attempt", s.Attempt, "clock", s.Clock,
-		"rows_in", s.RowsIn, "bytes_in", s.BytesIn, "malformed", s.Malformed, "keys", s.Keys, "timers", s.Timers,
-		"rows_out", s.RowsOut, "bytes_out", s.BytesOut, "state_puts", s.StatePuts, "state_deletes", s.StateDeletes,
-		"changelog_bytes", s.ChangelogBytes, "took_ms", millis(s.Took.Total()))
+	r.log.Info("epoch", r.epochFields(s)...)
+}
+
+// epochFields is an epoch as a log line: everything in JSON, for machines; in
+// text only what a person looks for, and the rest when it is out of the ordinary.
+func (r *report) epochFields(s tws.EpochStats) []any {
+	fields := []any{
+		"flow", s.Flow, "epoch", s.Epoch, "rows_in", s.RowsIn, "keys", s.Keys, "timers", s.Timers,
+		"rows_out", s.RowsOut, "took_ms", millis(s.Took.Total()),
+	}
+	if r.form == logJSON || s.Malformed > 0 {
+		fields = append(fields, "malformed", s.Malformed)
+	}
+	if r.form == logJSON || s.Attempt > 1 {
+		fields = append(fields, "attempt", s.Attempt)
+	}
+	if r.form == logJSON {
+		fields = append(fields, "clock", s.Clock, "bytes_in", s.BytesIn, "bytes_out", s.BytesOut,
+			"state_puts", s.StatePuts, "state_deletes", s.StateDeletes, "changelog_bytes", s.ChangelogBytes,
+			"timers_set", s.TimersSet, "timers_cancelled", s.TimersCancelled)
+	}
+	return fields
 }
 
 func (r *report) stopping(s os.Signal) {
