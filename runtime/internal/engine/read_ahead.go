@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -23,6 +24,7 @@ type readAhead struct {
 	values []byte    // arena of the values found
 	wanted []int32   // slots to read
 	sorted []int32   // sessions of the chunk in the order of their keys
+	reader []int32   // by session: the one that reads for all of its key
 	order  []keyName // group and key of the chunk's sessions
 }
 
@@ -76,18 +78,26 @@ func (r *readAhead) read() error {
 }
 
 // sortSessions puts the chunk's sessions in key order, which input sessions are
-// in already and timer sessions are not.
+// in already and timer sessions are not. Of timer sessions, several may have one
+// key; the first reads for all.
 func (r *readAhead) sortSessions() {
-	r.sorted = r.sorted[:0]
+	r.sorted, r.reader = r.sorted[:0], r.reader[:0]
 	for i := range r.order {
 		r.sorted = append(r.sorted, int32(i))
+		r.reader = append(r.reader, int32(i))
 	}
 	slices.SortStableFunc(r.sorted, func(a, b int32) int {
 		if c := cmp.Compare(r.order[a].group, r.order[b].group); c != 0 {
 			return c
 		}
-		return slices.Compare(r.order[a].key, r.order[b].key)
+		return bytes.Compare(r.order[a].key, r.order[b].key)
 	})
+	for n := 1; n < len(r.sorted); n++ {
+		before, i := r.sorted[n-1], r.sorted[n]
+		if bytes.Equal(r.order[before].key, r.order[i].key) {
+			r.reader[i] = r.reader[before]
+		}
+	}
 }
 
 // buildKeys makes the store keys in ascending order: slots are sorted by kind,
@@ -108,7 +118,9 @@ func (r *readAhead) buildKeys() {
 			to++
 		}
 		for _, i := range r.sorted {
-			r.addKeys(i, r.wanted[from:to])
+			if r.reader[i] == i {
+				r.addKeys(i, r.wanted[from:to])
+			}
 		}
 		from = to
 	}
@@ -128,11 +140,10 @@ func (r *readAhead) addKeys(session int32, slots []int32) {
 
 // lookup returns what was read of a slot for the chunk's n-th session.
 func (r *readAhead) lookup(n, slot int) (value []byte, state slotState) {
-	i := n*len(r.session.slots) + slot
-	if n < 0 || i >= len(r.spans) {
+	if n >= len(r.reader) {
 		return nil, slotUnknown
 	}
-	sp := r.spans[i]
+	sp := r.spans[int(r.reader[n])*len(r.session.slots)+slot]
 	return r.values[sp.off : sp.off+sp.n], sp.state
 }
 
