@@ -96,6 +96,9 @@ assert found["n"][0].as_py() == 2, found`)
 // python runs statements with the table opened by deltalake.
 func python(t *testing.T, dir, statements string) {
 	t.Helper()
+	if out, err := exec.Command("sh", "interop/check.sh", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out) // it also makes the environment
+	}
 	program := "import os\nfrom deltalake import DeltaTable\ntable = DeltaTable(" + strconv.Quote(dir) + ")\n" + statements + "\nos._exit(0)\n"
 	out, err := exec.Command("interop/.venv/bin/python", "-c", program).CombinedOutput()
 	if err != nil {

@@ -137,19 +137,36 @@ func (l *lane) next() (*column, uint8) {
 	return c, top.rep
 }
 
-// scalar is next for a value of one of the given kinds.
-func (l *lane) scalar(value string, kinds ...schemas.Kind) (*column, *buffer, uint8) {
+// scalar is next for a value of one of two kinds.
+func (l *lane) scalar(value string, k, or schemas.Kind) (*column, *buffer, uint8) {
 	c, rep := l.next()
 	if c == nil {
 		return nil, nil, 0
 	}
-	for _, k := range kinds {
-		if c.kind == k {
-			return c, &l.buffers[c.firstLeaf], rep
-		}
+	if c.kind != k && c.kind != or {
+		l.mismatch(c, value)
+		return nil, nil, 0
 	}
-	l.fail(fmt.Errorf("column %s of type %s cannot hold %s", c.path, c.typeText(), value))
+	return c, &l.buffers[c.firstLeaf], rep
+}
+
+// integer is next for an integer of any width.
+func (l *lane) integer() (*column, *buffer, uint8) {
+	c, rep := l.next()
+	if c == nil {
+		return nil, nil, 0
+	}
+	switch c.kind {
+	case schemas.Int64, schemas.Int32, schemas.Int16, schemas.Int8,
+		schemas.Uint64, schemas.Uint32, schemas.Uint16, schemas.Uint8:
+		return c, &l.buffers[c.firstLeaf], rep
+	}
+	l.mismatch(c, "an integer")
 	return nil, nil, 0
+}
+
+func (l *lane) mismatch(c *column, value string) {
+	l.fail(fmt.Errorf("column %s of type %s cannot hold %s", c.path, c.typeText(), value))
 }
 
 // absent writes an entry without value to all leaves below c.
@@ -174,7 +191,7 @@ func (l *lane) Null() {
 
 // Bool writes a boolean.
 func (l *lane) Bool(v bool) {
-	_, b, rep := l.scalar("a boolean", schemas.Bool)
+	_, b, rep := l.scalar("a boolean", schemas.Bool, schemas.Bool)
 	if b == nil {
 		return
 	}
@@ -187,7 +204,7 @@ func (l *lane) Bool(v bool) {
 
 // Int writes an integer, which the column's type must be able to hold.
 func (l *lane) Int(v int64) {
-	c, b, rep := l.scalar("an integer", integers()...)
+	c, b, rep := l.integer()
 	if b == nil {
 		return
 	}
@@ -201,7 +218,7 @@ func (l *lane) Int(v int64) {
 
 // Uint writes an integer, which the column's type must be able to hold.
 func (l *lane) Uint(v uint64) {
-	c, b, rep := l.scalar("an integer", integers()...)
+	c, b, rep := l.integer()
 	if b == nil {
 		return
 	}
@@ -210,13 +227,6 @@ func (l *lane) Uint(v uint64) {
 		return
 	}
 	b.num(rep, v)
-}
-
-func integers() []schemas.Kind {
-	return []schemas.Kind{
-		schemas.Int64, schemas.Int32, schemas.Int16, schemas.Int8,
-		schemas.Uint64, schemas.Uint32, schemas.Uint16, schemas.Uint8,
-	}
 }
 
 // intRange returns the least and the greatest value of an integer kind.
@@ -256,7 +266,7 @@ func (l *lane) Float(v float64) {
 
 // String writes a string, which must be valid UTF-8.
 func (l *lane) String(v string) {
-	c, b, rep := l.scalar("a string", schemas.String)
+	c, b, rep := l.scalar("a string", schemas.String, schemas.String)
 	if b == nil {
 		return
 	}
@@ -277,7 +287,7 @@ func excerpt(s string) string {
 
 // Bytes writes a byte slice.
 func (l *lane) Bytes(v []byte) {
-	if _, b, rep := l.scalar("bytes", schemas.Bytes); b != nil {
+	if _, b, rep := l.scalar("bytes", schemas.Bytes, schemas.Bytes); b != nil {
 		b.bytes(rep, v)
 	}
 }
@@ -285,7 +295,7 @@ func (l *lane) Bytes(v []byte) {
 // Time writes an instant. Digits beyond the microsecond are cut off, towards
 // the past.
 func (l *lane) Time(v time.Time) {
-	c, b, rep := l.scalar("an instant", schemas.Timestamp)
+	c, b, rep := l.scalar("an instant", schemas.Timestamp, schemas.Timestamp)
 	if b == nil {
 		return
 	}
@@ -298,7 +308,7 @@ func (l *lane) Time(v time.Time) {
 
 // Duration writes a duration, in nanoseconds.
 func (l *lane) Duration(v time.Duration) {
-	if _, b, rep := l.scalar("a duration", schemas.Duration); b != nil {
+	if _, b, rep := l.scalar("a duration", schemas.Duration, schemas.Duration); b != nil {
 		b.num(rep, uint64(v))
 	}
 }
@@ -310,7 +320,7 @@ func (l *lane) BeginList(n int) { l.begin(schemas.List, "a list", n) }
 func (l *lane) BeginStruct() { l.begin(schemas.Struct, "a struct", 0) }
 
 func (l *lane) begin(k schemas.Kind, value string, n int) {
-	if c, _, rep := l.scalar(value, k); c != nil {
+	if c, _, rep := l.scalar(value, k, k); c != nil {
 		l.frames = append(l.frames, frame{col: c, rep: rep, want: n})
 	}
 }

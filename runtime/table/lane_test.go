@@ -188,3 +188,31 @@ func TestExtremes(t *testing.T) {
 		}
 	}
 }
+
+// Taking rows allocates nothing but the buffers' growth.
+func TestRowsDoNotAllocate(t *testing.T) {
+	columns := fields("i", schemas.Int32, "u", schemas.Uint64, "f", schemas.Float32, "s", schemas.String, "b", schemas.Bytes,
+		"t", schemas.Timestamp, "d", schemas.Duration, "l", listOf(structOf("S", fields("x", schemas.Bool))), "n", schemas.Bool)
+	row, err := rowOf(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []any{int64(1), uint64(2), 0.5, "text", []byte("bytes"), time.Now(), time.Second, list{structure{true}}, nil}
+	l := newLane(row, 0)
+	fill := func() {
+		l.reset()
+		for range 100 {
+			l.BeginRow()
+			for _, v := range values {
+				write(l, v)
+			}
+			if err := l.EndRow(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill()
+	if n := testing.AllocsPerRun(10, fill); n > 0 {
+		t.Fatalf("%v allocations for 100 rows, want none", n)
+	}
+}
