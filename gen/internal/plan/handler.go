@@ -40,6 +40,11 @@ func (pl *planner) handlerTypes(args *types.TypeList) map[string]*types.Signatur
 // handlers checks a processor's handler methods.
 func (pl *planner) handlers(p *Processor, obj *types.TypeName, args *types.TypeList) {
 	handlers := pl.handlerTypes(args)
+	if handlers[inputHandler] == nil || handlers[timerHandler] == nil {
+		pl.report(obj.Pos(), diag.Undefined, "update both to the same version: go get github.com/tws-go/tws@latest",
+			"package %s declares no handler %s: it does not fit this tws-gen", RuntimePath, inputHandler)
+		return
+	}
 	set := types.NewMethodSet(types.NewPointer(obj.Type()))
 	own := make(map[string]bool)
 	for name := range handlers {
@@ -85,11 +90,7 @@ func (pl *planner) signatureText(sig *types.Signature) string {
 
 // methodText is the declaration of a handler for p.
 func (pl *planner) methodText(p *Processor, name string, sig *types.Signature) string {
-	receiver := "func (p *" + p.GoName + ") " + name
-	if sig == nil {
-		return receiver
-	}
-	return receiver + pl.signatureText(sig)
+	return "func (p *" + p.GoName + ") " + name + pl.signatureText(sig)
 }
 
 // misspelt reports methods that are nearly named like a handler which the

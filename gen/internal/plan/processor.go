@@ -161,7 +161,7 @@ func (pl *planner) stray(pos token.Pos, what string) {
 func (pl *planner) structType(s *ast.StructType, spec *ast.TypeSpec, doc *ast.CommentGroup, unique *names) {
 	var markers []*ast.Field
 	for _, field := range s.Fields.List {
-		if t := pl.src.Info.TypeOf(field.Type); t != nil && isProcessorType(t) {
+		if pl.isMarker(field) {
 			markers = append(markers, field)
 		}
 	}
@@ -174,6 +174,21 @@ func (pl *planner) structType(s *ast.StructType, spec *ast.TypeSpec, doc *ast.Co
 		return
 	}
 	pl.processor(s, spec, markers[0], doc, unique)
+}
+
+// isMarker reports whether a field is of type tws.Processor, also if one of its
+// type arguments does not exist, which leaves the whole without a type.
+func (pl *planner) isMarker(field *ast.Field) bool {
+	t := pl.src.Info.TypeOf(field.Type)
+	if t != nil && isProcessorType(t) {
+		return true
+	}
+	name := embeddedName(field.Type)
+	if name == nil || t == nil || !invalid(t) {
+		return false
+	}
+	obj, ok := pl.src.Info.Uses[name].(*types.TypeName)
+	return ok && obj.Type() != nil && isProcessorType(obj.Type())
 }
 
 // plainStruct reports what only a processor may have.
@@ -244,12 +259,12 @@ func (pl *planner) processor(s *ast.StructType, spec *ast.TypeSpec, marker *ast.
 	p := &Processor{GoName: spec.Name.Name, Doc: docText(doc), Pos: pl.src.Position(spec.Name.Pos())}
 	named := pl.processorTag(p, spec, marker, unique)
 	_, args := runtimeType(pl.src.Info.TypeOf(marker.Type))
+	pl.processorFields(p, s, marker)
 	if args.Len() != 3 || invalid(pl.src.Info.TypeOf(marker.Type)) {
 		pl.undefined(marker.Type, "processor "+p.GoName)
-	} else {
-		pl.processorTypes(p, marker, args)
+		return
 	}
-	pl.processorFields(p, s, marker)
+	pl.processorTypes(p, marker, args)
 	pl.handlers(p, obj, args)
 	if named {
 		pl.out.Processors = append(pl.out.Processors, p)
