@@ -8,6 +8,7 @@ set -euo pipefail
 
 bin=$1
 dir=$2
+[ -e "$dir/checkpoint" ] || rm -rf "$dir" # a first run that failed left nothing to go on from
 mkdir -p "$dir/sensors"
 run=$(($(ls "$dir/sensors" | sed -n 's/^run\([0-9]*\)-.*/\1/p' | sort -n | tail -n 1) + 1))
 
@@ -37,6 +38,7 @@ esac
 echo
 
 report 0 "${first[@]}"
+dir=${dir#"$PWD/"}
 "$bin" run --checkpoint "$dir/checkpoint" --tables "$dir/tables" --trigger 250ms \
 	--conf sensors="$dir/sensors" --conf patience=3s &
 pid=$!
