@@ -18,15 +18,20 @@ import (
 // instance for each state partition, and one more to ask for its declarations;
 // it must give all of them the same configuration.
 func TransformWithState[K, In, B, Out any, P StatefulProcessor[K, In, Out]](g Grouped[K, In, B], factory func() P) S[Out, B] {
-	f := g.stream.node.flow
+	f := g.stream.made("TransformWithState").flow
 	t := &transform[K, In, Out]{
 		factory: func() StatefulProcessor[K, In, Out] { return factory() },
 		out:     newNode[Out](f),
 	}
-	t.binding = factory().BindTWS(&Binder{})
+	first := t.factory()
+	t.made = append(t.made, first)
+	t.binding = first.BindTWS(&Binder{})
 	if t.binding.Processor.Name == "" {
 		f.fail(errNotGenerated(reflect.TypeFor[P]().String()))
 		return S[Out, B]{t.out}
+	}
+	if t.binding.Fingerprint != t.binding.Processor.Fingerprint() {
+		f.fail(fmt.Errorf("processor %s: the generated code does not match its own fingerprint, as after a merge or an edit by hand: run go generate ./...", t.binding.Processor.Name))
 	}
 	if t.binding.Processor.TimeMode == schemas.TimeEvent {
 		f.fail(fmt.Errorf("processor %s: time=event needs a watermark on its input, which this version does not have; use time=processing", t.binding.Processor.Name))
@@ -43,6 +48,23 @@ type transform[K, In, Out any] struct {
 	factory func() StatefulProcessor[K, In, Out]
 	binding Binding[K, In, Out]
 	out     *node[Out]
+	made    []StatefulProcessor[K, In, Out] // by factory so far
+}
+
+// instance makes a processor, and makes sure that it is a new one: the states of
+// one instance cannot be those of two partitions.
+func (t *transform[K, In, Out]) instance() (StatefulProcessor[K, In, Out], error) {
+	p := t.factory()
+	if typ := reflect.TypeOf(p); typ.Kind() == reflect.Pointer && typ.Elem().Size() > 0 {
+		for _, other := range t.made {
+			if other == p {
+				return nil, fmt.Errorf("tws: processor %s: its factory returns one %s for several state partitions: make a new one in each call",
+					t.binding.Processor.Name, typ.Elem())
+			}
+		}
+	}
+	t.made = append(t.made, p)
+	return p, nil
 }
 
 // useRows makes the processor's row codecs known to the pipeline, for sources
@@ -63,7 +85,11 @@ func (t *transform[K, In, Out]) input(lane *engine.Lane, keyOf func(In) K) push[
 }
 
 func (t *transform[K, In, Out]) open(partition int, s *engine.Session) (engine.Instance, error) {
-	i := &instance[K, In, Out]{name: t.binding.Processor.Name, processor: t.factory(), binder: &Binder{session: s}}
+	p, err := t.instance()
+	if err != nil {
+		return nil, err
+	}
+	i := &instance[K, In, Out]{name: t.binding.Processor.Name, processor: p, binder: &Binder{session: s}}
 	i.binding = i.processor.BindTWS(i.binder)
 	if i.binding.Processor.Name == "" {
 		return nil, errNotGenerated(fmt.Sprintf("%T", i.processor))
@@ -96,6 +122,7 @@ type instance[K, In, Out any] struct {
 	key    K
 	reader codec.KeyReader
 	rows   *engine.Rows
+	row    In
 	rowErr error
 }
 
@@ -129,7 +156,14 @@ func (i *instance[K, In, Out]) handleTimer(t ExpiredTimer) (err error) {
 }
 
 // Close implements engine.Instance.
-func (i *instance[K, In, Out]) Close() (err error) {
+func (i *instance[K, In, Out]) Close() error {
+	if err := i.close(); err != nil {
+		return wrapCallback(i.name, "Close", nil, err)
+	}
+	return nil
+}
+
+func (i *instance[K, In, Out]) close() (err error) {
 	defer i.catch("Close", &err)
 	return i.processor.Close()
 }
@@ -148,7 +182,11 @@ func (i *instance[K, In, Out]) begin(ctx context.Context, key []byte) error {
 // finish ends a callback: it fails if the callback did, or if anything it used
 // has failed, even when the callback kept that to itself.
 func (i *instance[K, In, Out]) finish(callback string, err error) error {
-	err = errors.Join(err, i.rowErr, i.out.err)
+	for _, hidden := range []error{i.rowErr, i.out.err, i.binder.iterErr} {
+		if hidden != nil && !errors.Is(err, hidden) {
+			err = errors.Join(err, hidden)
+		}
+	}
 	if err == nil {
 		err = i.binder.flush()
 	}
@@ -162,10 +200,14 @@ func (i *instance[K, In, Out]) finish(callback string, err error) error {
 // catch turns a panic of the processor into an error.
 func (i *instance[K, In, Out]) catch(callback string, err *error) {
 	if r := recover(); r != nil {
-		*err = &ProcessorError{
-			Processor: i.name, Callback: callback, Key: keyText(i.key),
-			Stack: debug.Stack(), Err: fmt.Errorf("panic: %v", r),
+		p := &ProcessorError{Processor: i.name, Callback: callback, Stack: debug.Stack(), Err: fmt.Errorf("panic: %v", r)}
+		if cause, ok := r.(error); ok {
+			p.Err = fmt.Errorf("panic: %w", cause)
 		}
+		if callback != "Close" {
+			p.Key = keyText(i.key)
+		}
+		*err = p
 	}
 }
 
@@ -176,12 +218,14 @@ func (i *instance[K, In, Out]) eachRow(yield func(In) bool) {
 		if !ok {
 			return
 		}
-		var row In
-		if err := i.binding.In.Decode(encoded, &row); err != nil {
+		// Into a zero row: the callback may keep what a row refers to.
+		var zero In
+		i.row = zero
+		if err := i.binding.In.Decode(encoded, &i.row); err != nil {
 			i.rowErr = err
 			return
 		}
-		if !yield(row) {
+		if !yield(i.row) {
 			return
 		}
 	}
