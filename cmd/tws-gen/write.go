@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/tws-go/tws/gen"
 )
@@ -91,5 +93,36 @@ func stage(f gen.File) (staged, error) {
 	s := staged{temp: temp.Name(), path: path}
 	_, err = temp.Write(f.Content)
 	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
+	if err == nil {
+		err = sweep(s)
+	}
 	return s, err
+}
+
+// abandoned is the age at which a temporary file is none of a running command.
+const abandoned = time.Hour
+
+// sweep removes temporary files for the same path that killed runs left behind.
+func sweep(s staged) error {
+	mine, err := os.Stat(s.temp)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Dir(s.temp))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "."+filepath.Base(s.path)+".") || !strings.HasSuffix(e.Name(), ".tmp") {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || mine.ModTime().Sub(info.ModTime()) < abandoned {
+			continue // gone meanwhile, or of a run beside this one
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(s.temp), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tws-go/tws/gen"
 )
@@ -161,5 +162,45 @@ func TestWriteFollowsLinks(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+}
+
+func TestWriteSweepsWhatKilledRunsLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	result := resultIn(t, dir)
+	place := func(name string, age time.Duration) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, info.ModTime().Add(-age), info.ModTime().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	killed := place(".a_tws.go.123.tmp", 2*time.Hour)
+	kept := []string{
+		place(".a_tws.go.456.tmp", time.Minute), // of a run beside this one
+		place(".b_tws.go.123.tmp", 2*time.Hour), // of another package's file
+		place("a_tws.go.tmp", 2*time.Hour),      // the user's
+	}
+	if err := (writer{rename: os.Rename}).write(context.Background(), result); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(killed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there", killed)
+	}
+	for _, path := range kept {
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, want := state(t, dir), "new new new none"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
