@@ -167,6 +167,9 @@ type namedTimer struct {
 func NewTimer(b *Binder, t schemas.Timer) Timer { return &namedTimer{binder: b, timer: t} }
 
 func (t *namedTimer) Set(at time.Time) error {
+	if err := t.check(); err != nil {
+		return err
+	}
 	micros, err := instantMicros(at)
 	if err == nil {
 		err = t.binder.session.SetTimer(t.timer.ID, micros)
@@ -174,14 +177,30 @@ func (t *namedTimer) Set(at time.Time) error {
 	return t.wrap(err)
 }
 
-func (t *namedTimer) Stop() error { return t.wrap(t.binder.session.StopTimer(t.timer.ID)) }
+func (t *namedTimer) Stop() error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	return t.wrap(t.binder.session.StopTimer(t.timer.ID))
+}
 
 func (t *namedTimer) Get() (time.Time, bool, error) {
+	if err := t.check(); err != nil {
+		return time.Time{}, false, err
+	}
 	micros, ok, err := t.binder.session.NamedTimer(t.timer.ID)
 	if err != nil || !ok {
 		return time.Time{}, false, t.wrap(err)
 	}
 	return time.UnixMicro(micros).UTC(), true, nil
+}
+
+// check fails for a processor that no pipeline runs.
+func (t *namedTimer) check() error {
+	if t.binder.session == nil {
+		return t.wrap(ErrOutsideCallback)
+	}
+	return nil
 }
 
 func (t *namedTimer) wrap(err error) error {

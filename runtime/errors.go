@@ -3,6 +3,7 @@ package tws
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tws-go/tws/runtime/internal/engine"
 )
@@ -21,7 +22,7 @@ var ErrEpochTooLarge = engine.ErrEpochTooLarge
 type ProcessorError struct {
 	Processor string // its name
 	Callback  string // "HandleInputRows", "HandleExpiredTimer", "Close"
-	Key       string // the key, as fmt prints it, cut to 64 bytes
+	Key       string // the key, as fmt prints it, cut to 64 bytes; "" for Close
 	// Stack is the stack of a panic, nil for a returned error.
 	Stack []byte
 	Err   error
@@ -29,6 +30,9 @@ type ProcessorError struct {
 
 func (e *ProcessorError) Error() string {
 	text := fmt.Sprintf("tws: %s.%s, key %s: %v", e.Processor, e.Callback, e.Key, e.Err)
+	if e.Callback == "Close" {
+		text = fmt.Sprintf("tws: %s.%s: %v", e.Processor, e.Callback, e.Err)
+	}
 	if e.Stack != nil {
 		text += "\n" + string(e.Stack)
 	}
@@ -74,14 +78,18 @@ func wrapCallback(processor, callback string, key any, err error) error {
 	if errors.As(err, &already) {
 		return err
 	}
-	return &ProcessorError{Processor: processor, Callback: callback, Key: keyText(key), Err: err}
+	e := &ProcessorError{Processor: processor, Callback: callback, Err: err}
+	if key != nil {
+		e.Key = keyText(key)
+	}
+	return e
 }
 
 func keyText(key any) string {
 	const limit = 64
 	text := fmt.Sprintf("%+v", key)
 	if len(text) > limit {
-		return text[:limit] + "…"
+		return strings.ToValidUTF8(text[:limit], "") + "…"
 	}
 	return text
 }

@@ -55,11 +55,14 @@ func (f *Flow) Bool(key string, def bool) bool {
 }
 
 func lookup[T any](f *Flow, key string, def T, parse func(string) (T, error), want string) T {
-	full := key
-	text, ok := f.pipeline.conf.get(f.name + "." + key)
-	if ok {
-		full = f.name + "." + key
-	} else if text, ok = f.pipeline.conf.get(key); !ok {
+	text, ok := f.pipeline.conf.get(key)
+	full := f.name + "." + key
+	if own, has := f.pipeline.conf.get(full); has {
+		text, ok = own, true
+	} else {
+		full = key
+	}
+	if !ok {
 		return def
 	}
 	v, err := parse(text)

@@ -68,6 +68,15 @@ func (s S[T, B]) consume(consumer func(lane int) push[T]) {
 	s.node.consumer = consumer
 }
 
+// made returns the node of a stream that some call made. It panics for the zero
+// stream, which no flow knows of.
+func (s S[T, B]) made(by string) *node[T] {
+	if s.node == nil {
+		panic(fmt.Sprintf("tws: %s of a zero stream of %s: begin with ReadStream or ReadBounded", by, reflect.TypeFor[T]()))
+	}
+	return s.node
+}
+
 // ReadStream reads an endless source.
 func ReadStream[T any](f *Flow, s Source[T]) Stream[T] {
 	return S[T, Endless]{read(f, s)}
@@ -88,13 +97,21 @@ func read[T any](f *Flow, s Source[T]) *node[T] {
 }
 
 // replaced returns the source that a test put in place of another, or an empty
-// one if it put none.
+// one if it put none. The name stays: it is the source's place in the checkpoint.
 func replaced[T any](name string, other any) Source[T] {
 	if s, ok := other.(Source[T]); ok {
-		return s
+		return renamed[T]{Source: s, name: name}
 	}
 	return emptySource[T]{name: name}
 }
+
+// renamed is a source under another name.
+type renamed[T any] struct {
+	Source[T]
+	name string
+}
+
+func (s renamed[T]) SourceName() string { return s.name }
 
 // emptySource has no rows.
 type emptySource[T any] struct{ name string }
@@ -124,7 +141,7 @@ func (emptyReader[T]) Close() error { return nil }
 // Map applies fn to every row. fn must depend on nothing but the row, and must
 // be safe for concurrent use.
 func Map[T, U, B any](s S[T, B], fn func(T) U) S[U, B] {
-	out := newNode[U](s.node.flow)
+	out := newNode[U](s.made("Map").flow)
 	s.consume(func(lane int) push[T] {
 		down := out.consumer(lane)
 		var mapped U

@@ -154,9 +154,10 @@ func (c *ListCell[T]) deleteWhile(head listHead, is func(codec.Header) bool) (fi
 // expired elements at its front, which keep a list that lives on from growing.
 const trimEvery = 64
 
-// trim removes expired elements from the front of a list, now and then.
-func (c *ListCell[T]) trim(head listHead) (listHead, error) {
-	if !head.header.Expires || head.next-head.first < trimEvery || head.next%trimEvery != 0 {
+// trim removes expired elements from the front of a list, now and then: when the
+// added elements pass a multiple of trimEvery.
+func (c *ListCell[T]) trim(head listHead, added uint64) (listHead, error) {
+	if !head.header.Expires || head.next-head.first < trimEvery || head.next/trimEvery == (head.next+added)/trimEvery {
 		return head, nil
 	}
 	now := c.now()
@@ -182,7 +183,7 @@ func (c *ListCell[T]) appendEach(vs []T) error {
 	if err != nil || len(vs) == 0 {
 		return err
 	}
-	if head, err = c.trim(head); err != nil {
+	if head, err = c.trim(head, uint64(len(vs))); err != nil {
 		return err
 	}
 	h := c.header()

@@ -69,15 +69,20 @@ type Options struct {
 }
 
 // Trigger says when the epochs of a flow run.
-type Trigger struct{ interval time.Duration }
+type Trigger struct {
+	byInterval bool
+	interval   time.Duration
+}
 
 // AvailableNow runs until everything that is there at the start has been read
 // and all due timers have fired, then ends.
 func AvailableNow() Trigger { return Trigger{} }
 
 // ProcessingTime runs an epoch every interval, if there are new rows or due
-// timers, until it is stopped.
-func ProcessingTime(interval time.Duration) Trigger { return Trigger{interval: interval} }
+// timers, until it is stopped. The interval must be longer than zero.
+func ProcessingTime(interval time.Duration) Trigger {
+	return Trigger{byInterval: true, interval: interval}
+}
 
 // Pipeline is a set of flows with their tables and sinks. Build it by one
 // goroutine, then open or run it.

@@ -74,6 +74,9 @@ func (p *Pipeline) build() ([]*engine.Flow, engine.Config, error) {
 		errs = p.conf.unread()
 	}
 	o := p.options
+	if o.Trigger.byInterval && o.Trigger.interval <= 0 {
+		errs = append(errs, &ConfigError{Key: "trigger", Reason: fmt.Sprintf("the interval must be longer than zero, got %s", o.Trigger.interval)})
+	}
 	config.Stores, config.Clock, config.Log = o.Stores, o.Clock, o.Log
 	config.MaxEpochs, config.OnEpoch, config.AtPoint = o.MaxEpochs, o.OnEpoch, o.AtPoint
 	return flows, config, errors.Join(errs...)
@@ -99,7 +102,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		switch {
 		case u.once:
 			return u.RunOnce(hard, stop)
-		case r.pipeline.options.Trigger.interval > 0:
+		case r.pipeline.options.Trigger.byInterval:
 			return u.RunInterval(hard, stop, r.pipeline.options.Trigger.interval)
 		default:
 			return u.RunAvailable(hard, stop)
@@ -111,6 +114,9 @@ func (r *Runner) Run(ctx context.Context) error {
 // timers have fired, whatever the trigger.
 func (r *Runner) Drain(ctx context.Context) error {
 	return r.each(ctx, func(hard context.Context, stop <-chan struct{}, u unit) error {
+		if u.once {
+			return u.RunOnce(hard, stop)
+		}
 		return u.RunAvailable(hard, stop)
 	})
 }

@@ -117,7 +117,10 @@ func (h *harness) replace(name string, row reflect.Type) any {
 	if in == nil {
 		return nil
 	}
-	in.used = true
+	if in.used != "" && in.used != name {
+		h.t.Fatalf("twstest: the sources %q and %q both read %s: say with RowsTo which of them the rows are for", in.used, name, row)
+	}
+	in.used = name
 	return in.rows
 }
 
@@ -127,7 +130,7 @@ func (h *harness) checkInputs() {
 	for _, name := range slices.SortedFunc(maps.Keys(h.inputs), func(a, b inputName) int {
 		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.row.String(), b.row.String()))
 	}) {
-		if !h.inputs[name].used {
+		if h.inputs[name].used == "" {
 			h.t.Fatalf("twstest: the flow reads no source %q of %s", name.source, name.row)
 		}
 	}

@@ -24,8 +24,8 @@ type inputName struct {
 
 // input is the rows for the sources of one name and type.
 type input struct {
-	rows any // *memory.Rows[R]
-	used bool
+	rows any    // *memory.Rows[R]
+	used string // the source that reads them
 }
 
 // Rows lets rows arrive at the source of their type. If the flow reads several
