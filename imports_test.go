@@ -67,8 +67,8 @@ runtime/internal/engine: runtime/checkpoint runtime/store runtime/stream schemas
 runtime: codec schemas runtime/checkpoint runtime/internal/engine runtime/store runtime/stream golang.org/x/sync
 	What users and generated code import. No store and no source comes with it: a binary pays for what it passes in.
 
-runtime/twstest: runtime runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp
-	What users import to test. go-cmp shows which rows differ.
+runtime/twstest: runtime runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
+	What users import to test. go-cmp and go-internal/diff show which rows differ.
 
 runtime/app: runtime runtime/checkpoint runtime/internal/engine runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
 	The one place that puts stores, tables and the command line together.
@@ -94,7 +94,7 @@ gen: gen/internal/diag gen/internal/emit gen/internal/load gen/internal/plan sch
 gen/internal/testmod: golang.org/x/tools
 	Modules for the tests of the generator, which all of its packages make in the same way.
 
-cmd/tws-gen: gen cmd/tws-gen/internal/rocksenv | github.com/rogpeppe/go-internal
+cmd/tws-gen: gen cmd/tws-gen/internal/rocksenv github.com/rogpeppe/go-internal
 	Flags, files, exit codes.
 
 cmd/tws-gen/internal/rocksenv:

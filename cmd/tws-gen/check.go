@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/rogpeppe/go-internal/diff"
+
 	"github.com/tws-go/tws/gen"
 )
 
@@ -16,8 +18,7 @@ func (c *command) check(result *gen.Result) (int, error) {
 			continue
 		}
 		code = exitFaults
-		name := c.relative(f.Path)
-		if _, err := fmt.Fprint(c.stdout, unifiedDiff(name, f.Old, f.Content)); err != nil {
+		if _, err := c.stdout.Write(c.diff(f)); err != nil {
 			return exitUsage, err
 		}
 	}
@@ -25,6 +26,19 @@ func (c *command) check(result *gen.Result) (int, error) {
 		fmt.Fprintln(c.stderr, "tws-gen: generated files are out of date; run go generate ./...")
 	}
 	return code, nil
+}
+
+// diff shows the difference between a file as it is and as it should be.
+func (c *command) diff(f gen.File) []byte {
+	name := c.relative(f.Path)
+	from, to := "a/"+name, "b/"+name
+	if f.Old == nil {
+		from = "/dev/null"
+	}
+	if f.Content == nil {
+		to = "/dev/null"
+	}
+	return diff.Diff(from, f.Old, to, f.Content)
 }
 
 func (c *command) relative(path string) string {

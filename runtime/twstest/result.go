@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -90,8 +91,8 @@ func Golden(t testing.TB, path string, got []byte) {
 	if err != nil {
 		t.Fatalf("twstest: %v", err)
 	}
-	t.Errorf("twstest: %s differs (-want +got); if the new rows are right, record them with: go test -run '^%s$' -update\n%s",
-		path, t.Name(), cmp.Diff(lines(want), lines(got)))
+	t.Errorf("twstest: %s differs; if what the flow emits now is right, record it with: go test -run '^%s$' -update\n%s",
+		path, t.Name(), diff.Diff("want", want, "got", got))
 }
 
 func record(path string, got []byte) error {
@@ -99,12 +100,4 @@ func record(path string, got []byte) error {
 		return err
 	}
 	return os.WriteFile(path, got, 0o644)
-}
-
-func lines(b []byte) []string {
-	var all []string
-	for line := range bytes.Lines(b) {
-		all = append(all, string(bytes.TrimSuffix(line, []byte("\n"))))
-	}
-	return all
 }
