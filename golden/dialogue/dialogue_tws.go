@@ -58,7 +58,7 @@ func _() {
 	}](Script{})
 }
 
-// run_go_generate takes a struct as it was when tws-gen ran.
+// run_go_generate takes a value of a type as it was when tws-gen ran.
 func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of s its accessor and returns what the engine
