@@ -74,7 +74,7 @@ func (e *env) hint(err error) string {
 		return "a checkpoint stays with the store it was made with; if that was another one, name it with --store"
 	case errors.Is(err, tws.ErrEpochTooLarge):
 		// The epoch is planned: smaller limits cannot change it any more.
-		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, and keep later ones smaller with --conf tws.max-rows=N"
+		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, or make epochs smaller with --conf tws.max-rows=N"
 	}
 	return ""
 }

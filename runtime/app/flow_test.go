@@ -79,11 +79,12 @@ type counter struct {
 }
 
 func (*counter) BindTWS(*tws.Binder) tws.Binding[int64, reading, reading] {
+	processor := schemas.Processor{
+		Name: "counter", TimeMode: schemas.TimeProcessing, OutputMode: schemas.OutputAppend,
+		Key: schemas.Type{Kind: schemas.Int64},
+	}
 	return tws.Binding[int64, reading, reading]{
-		Processor: schemas.Processor{
-			Name: "counter", TimeMode: schemas.TimeProcessing, OutputMode: schemas.OutputAppend,
-			Key: schemas.Type{Kind: schemas.Int64},
-		},
+		Processor: processor, Fingerprint: processor.Fingerprint(),
 		Key: tws.KeyCodec[int64]{Append: codec.AppendKeyInt64, Read: (*codec.KeyReader).Int64},
 		In:  readingRow, Out: readingRow,
 	}
