@@ -7,7 +7,6 @@ import (
 
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/checkpoint"
-	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
 	"github.com/tws-go/tws/runtime/table"
 )
@@ -70,10 +69,7 @@ func (e *env) hint(err error) string {
 		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " lists what there is"
 	case errors.As(err, &malformed):
 		return "nothing of this epoch took effect; to pass over such rows and count them, set OnMalformed: file.Drop on the source"
-	case errors.Is(err, store.ErrCorrupt):
-		return "a checkpoint stays with the store it was made with; if that was another one, name it with --store"
 	case errors.Is(err, tws.ErrEpochTooLarge):
-		// The epoch is planned: smaller limits cannot change it any more.
 		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, or make epochs smaller with --conf tws.max-rows=N"
 	}
 	return ""

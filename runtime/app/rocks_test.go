@@ -39,7 +39,7 @@ func TestRocksThenMem(t *testing.T) {
 	l.do(countToTable, exitDone, l.args("--conf", "tws.snapshot-epochs=1")...)
 	l.feed("b.jsonl", 3, 4)
 	l.do(countToTable, exitFailed, l.args("--store", "mem")...)
-	l.wantErr("hint: a checkpoint stays with the store it was made with")
+	l.wantErr("snapshots were made by the rocks store", "run with --store rocks")
 	l.do(countToTable, exitDone, l.args()...)
 	l.wantErr("rows_in=1")
 }
