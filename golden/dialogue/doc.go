@@ -16,8 +16,9 @@
 // to do with it, arguments. An answer is the command and its result; commands
 // that only write have none. Instants are durations since 1970, so the clock,
 // which starts there, reads like a stopwatch. The tests run every dialogue on
-// each state store, with one state partition and with three, and with a restart
-// after every epoch and without; the answers must be the same each time.
+// each state store, with one state partition and with three, and with restarts
+// between epochs and without; the answers must be the same each time. The same
+// holds for random commands, whose answers a model in plain Go gives.
 //
 //	go test ./golden/dialogue -update    # re-record the answers
 package dialogue
