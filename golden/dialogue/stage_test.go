@@ -58,7 +58,12 @@ type stage struct {
 	epochs   []tws.EpochStats // since the last answer
 	last     tws.EpochStats   // of the last answer
 	answered int              // rows of the sink that were shown
+	runs     int
 }
+
+// restartEvery says after how many epochs a setting with restarts has one: a
+// store on disk takes its time to open.
+var restartEvery = map[string]int{"mem": 1, "rocks": 4}
 
 func newStage(t testing.TB, s setting) *stage {
 	engine := stores[s.store](t)
