@@ -53,6 +53,8 @@ type probe struct {
 
 	name  string
 	mode  string
+	ttl   time.Duration // of all states
+	plain bool          // no list, no map, no timer
 	input func(p *probe, ctx *tws.InputContext, key string, rows iter.Seq[line], out tws.Emitter[line]) error
 	timer func(p *probe, ctx *tws.TimerContext, key string, t tws.ExpiredTimer, out tws.Emitter[line]) error
 	close func() error
@@ -94,11 +96,18 @@ func (p *probe) BindTWS(b *tws.Binder) tws.Binding[string, line, line] {
 		},
 		Timers: []schemas.Timer{{ID: 1, Name: "theTimer"}},
 	}
+	for i := range s.States {
+		s.States[i].TTLMicros = p.ttl.Microseconds()
+	}
+	states, timers := s.States, s.Timers
+	if p.plain {
+		s.States, s.Timers = s.States[:1], nil
+	}
 	value, list, table := new(tws.ValueCell[string]), new(tws.ListCell[string]), new(tws.MapCell[string, string])
-	value.Bind(b, s.States[0], texts)
-	list.Bind(b, s.States[1], texts)
-	table.Bind(b, s.States[2], textKeys, texts)
-	p.Value, p.List, p.Map, p.Timer = value, list, table, tws.NewTimer(b, s.Timers[0])
+	value.Bind(b, states[0], texts)
+	list.Bind(b, states[1], texts)
+	table.Bind(b, states[2], textKeys, texts)
+	p.Value, p.List, p.Map, p.Timer = value, list, table, tws.NewTimer(b, timers[0])
 	return tws.Binding[string, line, line]{Processor: s, Fingerprint: s.Fingerprint(), Key: textKeys, In: (*line)(nil).TWSRow(), Out: (*line)(nil).TWSRow()}
 }
 

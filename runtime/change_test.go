@@ -1,0 +1,128 @@
+package tws_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tws "github.com/tws-go/tws/runtime"
+)
+
+// keeper writes the texts of its rows to all states; the row "show" emits what
+// they hold.
+func keeper(p *probe, _ *tws.InputContext, key string, rows iter.Seq[line], out tws.Emitter[line]) error {
+	for row := range rows {
+		if row.Text != "show" {
+			if err := errors.Join(p.Value.Update(row.Text), p.List.Append(row.Text), p.Map.Update(row.Text, row.Text)); err != nil {
+				return err
+			}
+			continue
+		}
+		value, _, err := p.Value.Get()
+		if err != nil {
+			return err
+		}
+		list := strings.Join(slices.Collect(p.List.All()), " ")
+		keys := strings.Join(slices.Collect(p.Map.Keys()), " ")
+		if err := out.Emit(line{key, fmt.Sprintf("[%s] [%s] [%s]", value, list, keys)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keeperStep writes or shows at an instant, with a time to live.
+type keeperStep struct {
+	at   time.Duration
+	ttl  time.Duration
+	row  string
+	want string // of show
+}
+
+// C-91 C-99 B-15: a time to live may change at any start, also from none and to
+// none: what is stored keeps the expiry that it has, or that it has none, and what
+// is written gets the new one.
+func TestChangedTTL(t *testing.T) {
+	t.Parallel()
+	const none = 0
+	for name, steps := range map[string][]keeperStep{
+		"shorter, then longer": {
+			{0, 3 * time.Minute, "1", ""},
+			{5 * time.Second, 15 * time.Second, "2", ""},
+			{10 * time.Second, 3 * time.Minute, "3", ""},
+			{19 * time.Second, 3 * time.Minute, "show", "[3] [1 2 3] [1 2 3]"},
+			{20 * time.Second, 3 * time.Minute, "show", "[3] [1 3] [1 3]"}, // from the middle
+			{180 * time.Second, time.Second, "show", "[3] [3] [3]"},
+			{190 * time.Second, time.Hour, "show", "[] [] []"},
+		},
+		"shorter, of one value": {
+			{0, time.Hour, "1", ""},
+			{0, time.Minute, "show", "[1] [1] [1]"},
+			{59 * time.Minute, time.Minute, "show", "[1] [1] [1]"},
+			{60 * time.Minute, time.Minute, "show", "[] [] []"},
+		},
+		"on": {
+			{0, none, "1", ""},
+			{time.Minute, time.Minute, "2", ""},
+			{2 * time.Minute, time.Minute, "show", "[] [1] [1]"},
+			{2 * time.Minute, time.Minute, "3", ""},
+			{3 * time.Minute, time.Minute, "show", "[] [1] [1]"},
+		},
+		"off": {
+			{0, time.Minute, "1", ""},
+			{10 * time.Second, none, "2", ""},
+			{60 * time.Second, none, "show", "[2] [2] [2]"},
+			{time.Hour, none, "show", "[2] [2] [2]"},
+		},
+		"off, when it was over": {
+			{0, time.Minute, "1", ""},
+			{60 * time.Second, time.Minute, "show", "[] [] []"},
+			{60 * time.Second, none, "show", "[] [] []"},
+			{60 * time.Second, none, "2", ""},
+			{time.Hour, none, "show", "[2] [2] [2]"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, newProbe(keeper))
+			now, shown := time.Duration(0), 0
+			for i, s := range steps {
+				b.clock.Advance(s.at - now)
+				now, b.probe.ttl = s.at, s.ttl
+				b.row("a", s.row).mustRun()
+				if s.row != "show" {
+					continue
+				}
+				if got := b.sink.Rows()[shown].Row.Text; got != s.want {
+					t.Errorf("step %d, at %s: got %s, want %s", i, s.at, got, s.want)
+				}
+				shown++
+			}
+		})
+	}
+}
+
+// C-131 B-46: states and timers may be added at any start; they start empty.
+func TestAddedStates(t *testing.T) {
+	t.Parallel()
+	p := newProbe(func(p *probe, _ *tws.InputContext, _ string, rows iter.Seq[line], _ tws.Emitter[line]) error {
+		for row := range rows {
+			if err := p.Value.Update(row.Text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	p.plain = true
+	b := newBench(t, p)
+	b.row("a", "old").mustRun()
+	b.probe = newProbe(keeper)
+	b.row("a", "show", "new", "show").mustRun()
+	b.wantOut("2 a [old] [] []", "2 a [new] [new] [new]")
+	b.probe = p
+	b.row("a", "x").fails("theList", "absent", "theTimer")
+}
