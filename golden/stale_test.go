@@ -10,7 +10,8 @@ import (
 )
 
 // A package whose annotated types changed since generation does not compile, and
-// the compiler names the command that mends it.
+// the compiler names the command that mends it, in a line that does not print the
+// type's fields.
 func TestStaleDoesNotCompile(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, file, old, new string }{
@@ -32,6 +33,9 @@ func TestStaleDoesNotCompile(t *testing.T) {
 			out, err := build(t, filepath.Join("gen", test.file), test.old, test.new)
 			if err == nil || !strings.Contains(out, "run_go_generate") {
 				t.Errorf("want an error that names run_go_generate, got %v:\n%s", err, out)
+			}
+			if strings.Contains(out, "struct{") {
+				t.Errorf("the error prints a struct:\n%s", out)
 			}
 		})
 	}

@@ -11,32 +11,62 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Command has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		Key string `json:"key"`
 		Do  string `json:"do"`
-	}](Command{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Command{}
+}
+
+// If this does not compile, Home has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		City  string
 		Rooms []Place
-	}](Home{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Home{}
+}
+
+// If this does not compile, Place has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		City  string
 		Floor int8
-	}](Place{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Place{}
+}
+
+// If this does not compile, Profile has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Name string
 		Tags []string
 		Note *string
 		Home *Home
-	}](Profile{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Profile{}
+}
+
+// If this does not compile, Result has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Key  string `json:"key"`
 		Text string `json:"text"`
-	}](Result{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Result{}
+}
+
+// If this does not compile, Script has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[string, Command, Result] `tws:"script,time=processing,output=update"`
 
 		Count   tws.ValueState[int64]           `tws:"count"`
@@ -55,11 +85,9 @@ func _() {
 		Alarm   tws.Timer                       `tws:"alarm"`
 		Snooze  tws.Timer                       `tws:"snooze"`
 		things  map[string]thing
-	}](Script{})
+	}
+	var _ run_go_generate = Script{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of s its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

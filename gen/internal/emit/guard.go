@@ -10,68 +10,55 @@ import (
 	"github.com/tws-go/tws/gen/internal/plan"
 )
 
-// guardFunc names the function whose name the compiler prints when a guard
-// fails.
-const guardFunc = "run_go_generate"
+// guardName is the name that the compiler prints when a guard fails.
+const guardName = "run_go_generate"
 
-// guards writes functions that compile only as long as the types are what they
-// were when the file was generated.
+// guards writes a function for each type, which compiles only as long as the
+// type is what it was when the file was generated.
+//
+// What the type was has a name in the function, an alias for a struct, so that
+// the compiler prints the name and not a struct of any length.
 func (e *emitter) guards() {
-	structs := slices.Concat(e.pkg.Guards, e.pkg.Imported)
-	defined := e.definedTypes()
-	if len(structs) > 0 {
-		e.structGuards(structs)
+	for _, s := range slices.Concat(e.pkg.Guards, e.pkg.Imported) {
+		e.structGuard(s)
 	}
-	if len(defined) > 0 {
-		e.definedGuards(defined)
-	}
-	if len(structs)+len(defined) > 0 {
-		guard := e.names.choose(guardFunc)
-		e.decl(doc(guard+" takes a value of a type as it was when tws-gen ran."),
-			jen.Func().Id(guard).Types(jen.Id("T").Id("any")).Params(jen.Id("T")).Block())
+	for _, t := range e.definedTypes() {
+		e.definedGuard(t)
 	}
 }
 
-// structGuards guards structs: a value of a struct type with a name is
+// structGuard guards a struct: a value of a struct type with a name is
 // assignable to the type written out in full only if fields, types and tags are
 // the same.
-//
-// The types are type arguments, not parameters of function literals, so that go
-// vet does not take a struct with a lock in it for one passed by value.
-func (e *emitter) structGuards(structs []*plan.Guard) {
-	guard := e.names.choose(guardFunc)
-	e.decl(
-		doc("A processor, state or row type that changed since tws-gen ran does not compile here. The fix is to run: go generate ./..."),
-		jen.Func().Id("_").Params().BlockFunc(func(g *jen.Group) {
-			for _, s := range structs {
-				g.Id(guard).Types(e.structType(s.Struct)).Call(e.typ(s.Go).Values())
-			}
-		}))
+func (e *emitter) structGuard(s *plan.Guard) {
+	was := e.names.local(guardName)
+	e.decl(e.guardDoc(s.Go), jen.Func().Id("_").Params().Block(
+		jen.Type().Id(was).Op("=").Add(e.structType(s.Struct)),
+		jen.Var().Id("_").Id(was).Op("=").Add(e.typ(s.Go)).Values(),
+	))
 }
 
-// definedGuards guards types that are defined over a basic type: a pointer to
-// one can be converted to a pointer to another only if both are defined over the
+// definedGuard guards a type that is defined over a basic type: a pointer to one
+// can be converted to a pointer to another only if both are defined over the
 // same. The codecs convert values, which would cut off what a narrower type
 // cannot hold.
-func (e *emitter) definedGuards(defined []*types.Named) {
-	local := func(t *types.Named) string {
-		return e.names.local(guardFunc + "_" + t.Underlying().String())
-	}
-	guard := e.names.choose(guardFunc)
-	e.decl(
-		doc("Nor does a type that is defined over another basic type than then."),
-		jen.Func().Id("_").Params().BlockFunc(func(g *jen.Group) {
-			declared := map[string]bool{}
-			for _, t := range defined {
-				was := local(t)
-				if !declared[was] {
-					g.Type().Id(was).Id(t.Underlying().String())
-					declared[was] = true
-				}
-				pointer := jen.Parens(jen.Op("*").Add(e.typ(t))).Call(jen.Nil())
-				g.Id(guard).Call(jen.Parens(jen.Op("*").Id(was)).Call(pointer))
-			}
-		}))
+func (e *emitter) definedGuard(t *types.Named) {
+	was := e.names.local(guardName)
+	e.decl(e.guardDoc(t), jen.Func().Id("_").Params().Block(
+		jen.Type().Id(was).Id(t.Underlying().String()),
+		jen.Id("_").Op("=").Parens(jen.Op("*").Id(was)).Call(
+			jen.Parens(jen.Op("*").Add(e.typ(t))).Call(jen.Nil())),
+	))
+}
+
+func (e *emitter) guardDoc(t types.Type) []string {
+	name := types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == e.pkg.Path {
+			return ""
+		}
+		return p.Name()
+	})
+	return append(doc("If this does not compile, "+name+" has changed since tws-gen ran."), "// Run: go generate ./...")
 }
 
 // definedTypes returns the types defined over basic ones that the codecs deal

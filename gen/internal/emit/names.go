@@ -56,7 +56,6 @@ func newNames(p *plan.Package) *names {
 		}
 	}
 	n.scope["Register"] = true
-	n.choose(guardFunc)
 	for _, proc := range p.Processors {
 		for _, s := range proc.States {
 			n.choose(accessorName(proc, s))

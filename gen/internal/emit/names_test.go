@@ -73,14 +73,14 @@ func TestAliasesAndLocals(t *testing.T) {
 // B-64: a name that the user has taken is not taken again, not even by an import.
 func TestNamesGiveWay(t *testing.T) {
 	t.Parallel()
-	p := pkgWith([]string{"twsAppendT", "twsAppendT_", guardFunc},
+	p := pkgWith([]string{"twsAppendT", "twsAppendT_", guardName},
 		map[string]*types.Package{"twsDecodeT": types.NewPackage("example.com/x", "x")})
 	n := newNames(p)
 	for want, got := range map[string]string{
 		"twsAppendT__":  n.choose("twsAppendT"),
 		"twsDecodeT_":   n.choose("twsDecodeT"),
 		"twsTypeT":      n.choose("twsTypeT"),
-		guardFunc + "_": n.choose(guardFunc),
+		guardName + "_": n.local(guardName),
 	} {
 		if got != want {
 			t.Errorf("got the name %s, want %s", got, want)

@@ -12,10 +12,10 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Aliased has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		tws.Processor[SensorID, Same, Pair[SensorID, Row]] `tws:"aliased"`
 
 		Last   Kept[Same]
@@ -24,8 +24,14 @@ func _() {
 		Pairs  tws.ListState[Pairs]
 		ByTime tws.MapState[Instant, Wait]
 		ByTiny tws.MapState[Tiny, Tags]
-	}](Aliased{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Aliased{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		ID    SensorID   `json:"id"`
 		Level Level      `json:"level"`
 		Tiny  []Tiny     `json:"tiny"`
@@ -42,37 +48,75 @@ func _() {
 		Pairs Pairs      `json:"pairs"`
 		Half  *Ratio     `json:"half"`
 		When  []*Instant `json:"when"`
-	}](Row{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Row{}
+}
+
+// If this does not compile, Pair[SensorID, Row] has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		First  SensorID
 		Second Row
-	}](Pair[SensorID, Row]{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Pair[SensorID, Row]{}
+}
+
+// If this does not compile, Pair[SensorID, Number] has changed since tws-gen
+// ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		First  SensorID
 		Second Number
-	}](Pair[SensorID, Number]{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Pair[SensorID, Number]{}
+}
+
+// If this does not compile, Pair[string, int64] has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		First  string
 		Second int64
-	}](Pair[string, int64]{})
+	}
+	var _ run_go_generate = Pair[string, int64]{}
 }
 
-// Nor does a type that is defined over another basic type than then.
+// If this does not compile, On has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	type run_go_generate_bool bool
-	run_go_generate((*run_go_generate_bool)((*On)(nil)))
-	type run_go_generate_byte byte
-	run_go_generate((*run_go_generate_byte)((*Tiny)(nil)))
-	type run_go_generate_float32 float32
-	run_go_generate((*run_go_generate_float32)((*Ratio)(nil)))
-	type run_go_generate_int int
-	run_go_generate((*run_go_generate_int)((*Level)(nil)))
-	type run_go_generate_string string
-	run_go_generate((*run_go_generate_string)((*SensorID)(nil)))
+	type run_go_generate bool
+	_ = (*run_go_generate)((*On)(nil))
 }
 
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
+// If this does not compile, Tiny has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate byte
+	_ = (*run_go_generate)((*Tiny)(nil))
+}
+
+// If this does not compile, Ratio has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate float32
+	_ = (*run_go_generate)((*Ratio)(nil))
+}
+
+// If this does not compile, Level has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate int
+	_ = (*run_go_generate)((*Level)(nil))
+}
+
+// If this does not compile, SensorID has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate string
+	_ = (*run_go_generate)((*SensorID)(nil))
+}
 
 // BindTWS hands every state field of a its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -10,21 +10,25 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		Path string `json:"path"`
-	}](Row{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Row{}
+}
+
+// If this does not compile, Seen has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[string, Row, Row]
 
 		Times tws.ValueState[uint32]
-	}](Seen{})
+	}
+	var _ run_go_generate = Seen{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of s its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -13,54 +13,89 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Embedded has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		tws.Processor[base.Kind, Row, Row] `tws:"embedded"`
 
 		State tws.ValueState[State]
 		Kinds tws.MapState[base.Kind, *base.Entity]
-	}](Embedded{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Embedded{}
+}
+
+// If this does not compile, ID has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		ID int64
-	}](ID{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = ID{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		base.Entity `json:"entity"`
 		*Stamp      `json:"stamp"`
 
 		Note string `json:"note"`
-	}](Row{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Row{}
+}
+
+// If this does not compile, Stamp has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		At  time.Time `json:"at"`
 		Tag []string  `json:"tag"`
-	}](Stamp{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Stamp{}
+}
+
+// If this does not compile, State has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		base.Entity
 		*Stamp
 		Pair[int32]
 		ID
 
 		Named Other
-	}](State{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = State{}
+}
+
+// If this does not compile, Pair[int32] has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		One int32
 		Two int32
-	}](Pair[int32]{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Pair[int32]{}
+}
+
+// If this does not compile, base.Entity has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		ID   int64     `json:"id"`
 		Kind base.Kind `json:"kind"`
-	}](base.Entity{})
+	}
+	var _ run_go_generate = base.Entity{}
 }
 
-// Nor does a type that is defined over another basic type than then.
+// If this does not compile, base.Kind has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	type run_go_generate_uint8 uint8
-	run_go_generate((*run_go_generate_uint8)((*base.Kind)(nil)))
+	type run_go_generate uint8
+	_ = (*run_go_generate)((*base.Kind)(nil))
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of e its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -25,54 +25,95 @@ func Register(p *tws.Pipeline) {
 	})
 }
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Echo has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		tws.Processor[string, heartbeat.Reading, heartbeat.Alert] `tws:"echo,time=none"`
-	}](Echo{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Echo{}
+}
+
+// If this does not compile, Foreign has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[ymodel.Place, xmodel.Reading, ymodel.Reading] `tws:"foreign"`
 
 		Model  tws.ValueState[model]
 		Places tws.MapState[ymodel.Place, []xmodel.Place]
 		Alerts tws.ListState[heartbeat.Alert]
-	}](Foreign{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Foreign{}
+}
+
+// If this does not compile, model has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		X xmodel.Reading
 		Y ymodel.Reading
-	}](model{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = model{}
+}
+
+// If this does not compile, model.Place has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Name  string
 		Alias []string
-	}](xmodel.Place{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = xmodel.Place{}
+}
+
+// If this does not compile, model.Reading has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		ID    int64
 		Level xmodel.Level
 		Where *xmodel.Place
-	}](xmodel.Reading{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = xmodel.Reading{}
+}
+
+// If this does not compile, model.Place has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Floor int
 		Room  string
-	}](ymodel.Place{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = ymodel.Place{}
+}
+
+// If this does not compile, model.Reading has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		At time.Time
-	}](ymodel.Reading{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = ymodel.Reading{}
+}
+
+// If this does not compile, heartbeat.Alert has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		SensorID      int64     `json:"sensor_id"`
 		SensorType    string    `json:"sensor_type"`
 		LastHeartbeat time.Time `json:"last_heartbeat_time"`
-	}](heartbeat.Alert{})
+	}
+	var _ run_go_generate = heartbeat.Alert{}
 }
 
-// Nor does a type that is defined over another basic type than then.
+// If this does not compile, model.Level has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	type run_go_generate_uint16 uint16
-	run_go_generate((*run_go_generate_uint16)((*xmodel.Level)(nil)))
+	type run_go_generate uint16
+	_ = (*run_go_generate)((*xmodel.Level)(nil))
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS returns what the engine must know of the processor. The engine calls
 // it for each instance.

@@ -21,15 +21,21 @@ func Register(p *tws.Pipeline) {
 	tws.AppendFlow(p, &SensorAlerts, "silentSensors", SilentSensors)
 }
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Alert has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		SensorID      int64     `json:"sensor_id"`
 		SensorType    string    `json:"sensor_type"`
 		LastHeartbeat time.Time `json:"last_heartbeat_time"`
-	}](Alert{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Alert{}
+}
+
+// If this does not compile, Heartbeat has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[int64, Reading, Alert] `tws:"heartbeat,time=processing,output=update"`
 
 		Sensor   tws.ValueState[Sensor]      `tws:"sensorState"`
@@ -37,20 +43,30 @@ func _() {
 		ByType   tws.MapState[string, int64] `tws:"byType,ttl=24h"`
 		Silent   tws.Timer                   `tws:"silent"`
 		Patience time.Duration
-	}](Heartbeat{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Heartbeat{}
+}
+
+// If this does not compile, Reading has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		SensorID   int64  `json:"sensor_id"`
 		SensorType string `json:"sensor_type"`
 		Value      int64  `json:"sensor_value"`
-	}](Reading{})
-	run_go_generate[struct {
-		Type          string
-		LastHeartbeat time.Time
-	}](Sensor{})
+	}
+	var _ run_go_generate = Reading{}
 }
 
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
+// If this does not compile, Sensor has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		Type          string
+		LastHeartbeat time.Time
+	}
+	var _ run_go_generate = Sensor{}
+}
 
 // BindTWS hands every state field of h its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -12,10 +12,10 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Keys has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		tws.Processor[Site, Row, Row] `tws:"keys"`
 
 		Bool     tws.MapState[bool, int64]
@@ -37,35 +37,62 @@ func _() {
 		Open     tws.MapState[Open, int64]
 		Room     tws.MapState[Room, Site]
 		Sites    tws.MapState[Site, []Room]
-	}](Keys{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Keys{}
+}
+
+// If this does not compile, Room has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Code Code
 		Open Open
 		For  time.Duration
-	}](Room{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Room{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Site Site `json:"site"`
-	}](Row{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Row{}
+}
+
+// If this does not compile, Site has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Name  Name
 		Floor int8
 		Room  Room
 		Since time.Time
-	}](Site{})
+	}
+	var _ run_go_generate = Site{}
 }
 
-// Nor does a type that is defined over another basic type than then.
+// If this does not compile, Open has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	type run_go_generate_bool bool
-	run_go_generate((*run_go_generate_bool)((*Open)(nil)))
-	type run_go_generate_int16 int16
-	run_go_generate((*run_go_generate_int16)((*Code)(nil)))
-	type run_go_generate_string string
-	run_go_generate((*run_go_generate_string)((*Name)(nil)))
+	type run_go_generate bool
+	_ = (*run_go_generate)((*Open)(nil))
 }
 
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
+// If this does not compile, Code has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate int16
+	_ = (*run_go_generate)((*Code)(nil))
+}
+
+// If this does not compile, Name has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate string
+	_ = (*run_go_generate)((*Name)(nil))
+}
 
 // BindTWS hands every state field of k its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

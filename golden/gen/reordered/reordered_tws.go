@@ -11,29 +11,53 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Bare has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		Cache map[string]int `tws:"-"`
-	}](Bare{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Bare{}
+}
+
+// If this does not compile, Inner has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		B string
 		A int64
-	}](Inner{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Inner{}
+}
+
+// If this does not compile, Outer has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		X     bool
 		Inner Inner
-	}](Outer{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Outer{}
+}
+
+// If this does not compile, Partial has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Kept  string
 		Cache map[string]int `tws:"-"`
 		note  string         `tws:"-"`
 		_     int
 		More  []string
 		Also  func() `json:"-"`
-	}](Partial{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Partial{}
+}
+
+// If this does not compile, Reordered has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[Inner, Row, Outer] `tws:"reordered"`
 
 		Three  tws.MapState[Inner, Bare]
@@ -41,19 +65,23 @@ func _() {
 		One    tws.ValueState[Partial]
 		Second tws.Timer
 		First  tws.Timer
-	}](Reordered{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Reordered{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Second string `json:"second"`
 		First  int64  `json:"first"`
 		Inner  Inner  `json:"inner"`
 		Outer  Outer  `json:"outer"`
 		List   []Inner
 		Maybe  *Inner
-	}](Row{})
+	}
+	var _ run_go_generate = Row{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of r its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -13,10 +13,10 @@ import (
 	schemas2 "github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Reserved has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate_[struct {
+	type run_go_generate_ = struct {
 		tws.Processor[string, Words, Words] `tws:"reserved"`
 
 		State tws.ValueState[Words]     `tws:"type"`
@@ -24,8 +24,14 @@ func _() {
 		Kinds tws.MapState[b, []string] `tws:"nil"`
 		b     tws.ValueState[ok]        `tws:"b"`
 		Init  tws.Timer                 `tws:"init"`
-	}](Reserved{})
-	run_go_generate_[struct {
+	}
+	var _ run_go_generate_ = Reserved{}
+}
+
+// If this does not compile, Words has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
 		Type    string
 		Range   string
 		Func    string
@@ -58,108 +64,287 @@ func _() {
 		D       run_go_generate
 		F       reservedProc
 		G       newReservedKinds
-	}](Words{})
-	run_go_generate_[struct {
+	}
+	var _ run_go_generate_ = Words{}
+}
+
+// If this does not compile, a has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
 		C c
-	}](a{})
-	run_go_generate_[struct {
+	}
+	var _ run_go_generate_ = a{}
+}
+
+// If this does not compile, b has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
 		R string
 		B string
-	}](b{})
-	run_go_generate_[struct {
-		L []string
-	}](c{})
-	run_go_generate_[struct {
-		Codec string
-	}](codec{})
-	run_go_generate_[struct {
-		V []v
-	}](dst{})
-	run_go_generate_[struct {
-		N [][]n
-	}](e{})
-	run_go_generate_[struct {
-		Ok float32
-	}](err{})
-	run_go_generate_[struct {
-		Fmt float64
-	}](fmt{})
-	run_go_generate_[struct {
-		L l
-	}](h{})
-	run_go_generate_[struct {
-		J []j
-	}](i{})
-	run_go_generate_[struct {
-		K k
-	}](j{})
-	run_go_generate_[struct {
-		E string
-	}](k{})
-	run_go_generate_[struct {
-		H uint
-	}](l{})
-	run_go_generate_[struct {
-		Err err
-	}](n{})
-	run_go_generate_[struct {
-		X int
-	}](newReservedKinds{})
-	run_go_generate_[struct {
-		A a
-	}](p{})
-	run_go_generate_[struct {
-		B bool
-	}](r{})
-	run_go_generate_[struct {
-		X int
-	}](reservedProc{})
-	run_go_generate_[struct {
-		X int
-	}](run_go_generate{})
-	run_go_generate_[struct {
-		Schemas string
-	}](schemas{})
-	run_go_generate_[struct {
-		W *w
-	}](seen{})
-	run_go_generate_[struct {
-		Slices []string
-	}](slices{})
-	run_go_generate_[struct {
-		R *r
-	}](src{})
-	run_go_generate_[struct {
-		Seen seen
-	}](start{})
-	run_go_generate_[struct {
-		Strconv int
-	}](strconv{})
-	run_go_generate_[struct {
-		Time stdtime.Time
-	}](time{})
-	run_go_generate_[struct {
-		X []int
-	}](twsAppendWords{})
-	run_go_generate_[struct {
-		X int
-	}](twsTypeWords{})
-	run_go_generate_[struct {
-		I i
-	}](v{})
-	run_go_generate_[struct {
-		P p
-	}](w{})
+	}
+	var _ run_go_generate_ = b{}
 }
 
-// Nor does a type that is defined over another basic type than then.
+// If this does not compile, c has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	type run_go_generate_bool bool
-	run_go_generate_((*run_go_generate_bool)((*ok)(nil)))
+	type run_go_generate_ = struct {
+		L []string
+	}
+	var _ run_go_generate_ = c{}
 }
 
-// run_go_generate_ takes a value of a type as it was when tws-gen ran.
-func run_go_generate_[T any](T) {}
+// If this does not compile, codec has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Codec string
+	}
+	var _ run_go_generate_ = codec{}
+}
+
+// If this does not compile, dst has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		V []v
+	}
+	var _ run_go_generate_ = dst{}
+}
+
+// If this does not compile, e has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		N [][]n
+	}
+	var _ run_go_generate_ = e{}
+}
+
+// If this does not compile, err has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Ok float32
+	}
+	var _ run_go_generate_ = err{}
+}
+
+// If this does not compile, fmt has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Fmt float64
+	}
+	var _ run_go_generate_ = fmt{}
+}
+
+// If this does not compile, h has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		L l
+	}
+	var _ run_go_generate_ = h{}
+}
+
+// If this does not compile, i has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		J []j
+	}
+	var _ run_go_generate_ = i{}
+}
+
+// If this does not compile, j has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		K k
+	}
+	var _ run_go_generate_ = j{}
+}
+
+// If this does not compile, k has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		E string
+	}
+	var _ run_go_generate_ = k{}
+}
+
+// If this does not compile, l has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		H uint
+	}
+	var _ run_go_generate_ = l{}
+}
+
+// If this does not compile, n has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Err err
+	}
+	var _ run_go_generate_ = n{}
+}
+
+// If this does not compile, newReservedKinds has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		X int
+	}
+	var _ run_go_generate_ = newReservedKinds{}
+}
+
+// If this does not compile, p has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		A a
+	}
+	var _ run_go_generate_ = p{}
+}
+
+// If this does not compile, r has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		B bool
+	}
+	var _ run_go_generate_ = r{}
+}
+
+// If this does not compile, reservedProc has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		X int
+	}
+	var _ run_go_generate_ = reservedProc{}
+}
+
+// If this does not compile, run_go_generate has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		X int
+	}
+	var _ run_go_generate_ = run_go_generate{}
+}
+
+// If this does not compile, schemas has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Schemas string
+	}
+	var _ run_go_generate_ = schemas{}
+}
+
+// If this does not compile, seen has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		W *w
+	}
+	var _ run_go_generate_ = seen{}
+}
+
+// If this does not compile, slices has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Slices []string
+	}
+	var _ run_go_generate_ = slices{}
+}
+
+// If this does not compile, src has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		R *r
+	}
+	var _ run_go_generate_ = src{}
+}
+
+// If this does not compile, start has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Seen seen
+	}
+	var _ run_go_generate_ = start{}
+}
+
+// If this does not compile, strconv has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Strconv int
+	}
+	var _ run_go_generate_ = strconv{}
+}
+
+// If this does not compile, time has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		Time stdtime.Time
+	}
+	var _ run_go_generate_ = time{}
+}
+
+// If this does not compile, twsAppendWords has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		X []int
+	}
+	var _ run_go_generate_ = twsAppendWords{}
+}
+
+// If this does not compile, twsTypeWords has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		X int
+	}
+	var _ run_go_generate_ = twsTypeWords{}
+}
+
+// If this does not compile, v has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		I i
+	}
+	var _ run_go_generate_ = v{}
+}
+
+// If this does not compile, w has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ = struct {
+		P p
+	}
+	var _ run_go_generate_ = w{}
+}
+
+// If this does not compile, ok has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate_ bool
+	_ = (*run_go_generate_)((*ok)(nil))
+}
 
 // BindTWS hands every state field of proc its accessor and returns what the
 // engine must know of the processor. The engine calls it for each instance.

@@ -12,42 +12,76 @@ import (
 	schemas2 "github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Processor has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		rt.Processor[clock.Time, Row, Row] `tws:"processor"`
 
 		Value rt.ValueState[Row]
 		List  rt.ListState[schemas]
 		Map   rt.MapState[clock.Duration, runtime]
-	}](Processor{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Processor{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Tws     tws
 		Runtime runtime
 		Codec   codec
 		Schemas schemas
 		Time    time
-	}](Row{})
-	run_go_generate[struct {
-		Wait clock.Duration
-	}](codec{})
-	run_go_generate[struct {
-		Tws []tws
-	}](runtime{})
-	run_go_generate[struct {
-		Maybe *codec
-	}](schemas{})
-	run_go_generate[struct {
-		Ratio float64
-	}](time{})
-	run_go_generate[struct {
-		At clock.Time
-	}](tws{})
+	}
+	var _ run_go_generate = Row{}
 }
 
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
+// If this does not compile, codec has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		Wait clock.Duration
+	}
+	var _ run_go_generate = codec{}
+}
+
+// If this does not compile, runtime has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		Tws []tws
+	}
+	var _ run_go_generate = runtime{}
+}
+
+// If this does not compile, schemas has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		Maybe *codec
+	}
+	var _ run_go_generate = schemas{}
+}
+
+// If this does not compile, time has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		Ratio float64
+	}
+	var _ run_go_generate = time{}
+}
+
+// If this does not compile, tws has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		At clock.Time
+	}
+	var _ run_go_generate = tws{}
+}
 
 // BindTWS hands every state field of p its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

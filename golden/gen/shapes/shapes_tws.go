@@ -13,19 +13,31 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Empty has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct{}](Empty{})
-	run_go_generate[struct {
+	type run_go_generate = struct{}
+	var _ run_go_generate = Empty{}
+}
+
+// If this does not compile, Everything has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Scalars Scalars
 		Option  Optional
 		Lists   Lists
 		Sparse  Sparse
 		Mixed   Mixed
 		Empty   Empty
-	}](Everything{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Everything{}
+}
+
+// If this does not compile, Lists has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Texts  []string    `json:"texts"`
 		Blobs  [][]byte    `json:"blobs"`
 		Cube   [][][]int32 `json:"cube"`
@@ -35,17 +47,35 @@ func _() {
 		Times  []time.Time `json:"times"`
 		Deep   [][]Scalars `json:"deep"`
 		Sparse [][]*Sparse `json:"sparse"`
-	}](Lists{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Lists{}
+}
+
+// If this does not compile, Listy has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		List []int64 `json:"list"`
-	}](Listy{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Listy{}
+}
+
+// If this does not compile, Mixed has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Before *int64  `json:"before"`
 		Here   int64   `json:"100%"`
 		After  *string `json:"after"`
 		There  bool    `json:"back tick"`
-	}](Mixed{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Mixed{}
+}
+
+// If this does not compile, Optional has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Bool  *bool          `json:"bool"`
 		Int   *int           `json:"int"`
 		Small *uint8         `json:"small"`
@@ -55,12 +85,24 @@ func _() {
 		Took  *time.Duration `json:"took"`
 		Point *Point         `json:"point"`
 		Tree  *Lists         `json:"tree"`
-	}](Optional{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Optional{}
+}
+
+// If this does not compile, Point has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		X float64
 		Y float64
-	}](Point{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Point{}
+}
+
+// If this does not compile, Scalars has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Bool   bool          `json:"bool"`
 		Int    int           `json:"int"`
 		Int8   int8          `json:"int8"`
@@ -79,8 +121,14 @@ func _() {
 		At     time.Time     `json:"at"`
 		Took   time.Duration `json:"took"`
 		Rune   rune          `json:"rune"`
-	}](Scalars{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Scalars{}
+}
+
+// If this does not compile, Shapes has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[string, Everything, Sparse] `tws:"shapes,time=none"`
 
 		Everything tws.ValueState[Everything]
@@ -92,8 +140,14 @@ func _() {
 		Nothing    tws.ListState[Empty]
 		Ratio      tws.ValueState[float32]
 		When       tws.MapState[time.Time, time.Duration]
-	}](Shapes{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Shapes{}
+}
+
+// If this does not compile, Sparse has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Flag  bool          `json:"flag,omitempty"`
 		Count int64         `json:"count,omitempty"`
 		Ratio float32       `json:"ratio,omitempty"`
@@ -106,11 +160,9 @@ func _() {
 		Mixed Mixed         `json:"mixed,omitempty"`
 		Listy Listy         `json:"listy,omitempty"`
 		Note  *string       `json:"note"`
-	}](Sparse{})
+	}
+	var _ run_go_generate = Sparse{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of s its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -14,10 +14,10 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Configured has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		tws.Processor[int64, Row, Row] `tws:"configured,time=none"`
 		sync.Mutex
 		io.Reader
@@ -47,23 +47,39 @@ func _() {
 		Seq   iter.Seq2[string, *sync.RWMutex]
 		rows  map[Row]struct{}
 		_     int
-	}](Configured{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Configured{}
+}
+
+// If this does not compile, Nothing has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[int64, Row, Row] `tws:"nothing,time=none"`
-	}](Nothing{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Nothing{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		ID int64 `json:"id"`
-	}](Row{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Row{}
+}
+
+// If this does not compile, Timers has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[int64, Row, Row] `tws:"timers"`
 
 		First  tws.Timer `tws:"first"`
 		Second tws.Timer `tws:"second"`
-	}](Timers{})
+	}
+	var _ run_go_generate = Timers{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS returns what the engine must know of the processor. The engine calls
 // it for each instance.

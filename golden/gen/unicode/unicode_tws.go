@@ -8,27 +8,31 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Äpfel has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		tws.Processor[string, Été, Été] `tws:"apples"`
 
 		Zähler tws.ValueState[Été]         `tws:"counter"`
 		世界     tws.MapState[string, int64] `tws:"world,ttl=15m"`
-	}](Äpfel{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Äpfel{}
+}
+
+// If this does not compile, Été has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Größe  int64  `json:"größe"`
 		Имя    string `json:"имя"`
 		X世界    bool
 		Quoted string `json:"a b/c<d>"`
 		Émoji  string `json:"🙂"`
 		lower  int    `tws:"-"`
-	}](Été{})
+	}
+	var _ run_go_generate = Été{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of ä its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -13,13 +13,19 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Inner has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		A int8
-	}](Inner{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Inner{}
+}
+
+// If this does not compile, Long has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		Loooooooooooooooooooooooooooooooooooooooong1  string
 		Loooooooooooooooooooooooooooooooooooooooong2  string
 		Loooooooooooooooooooooooooooooooooooooooong3  string
@@ -37,8 +43,14 @@ func _() {
 		Loooooooooooooooooooooooooooooooooooooooong15 string
 		Loooooooooooooooooooooooooooooooooooooooong16 string
 		Loooooooooooooooooooooooooooooooooooooooong17 string
-	}](Long{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Long{}
+}
+
+// If this does not compile, Row has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		F001 bool          `json:"f001"`
 		F002 int           `json:"f002"`
 		F003 int8          `json:"f003"`
@@ -339,17 +351,21 @@ func _() {
 		F298 *string       `json:"f298"`
 		F299 []int64       `json:"f299"`
 		F300 *Inner        `json:"f300"`
-	}](Row{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Row{}
+}
+
+// If this does not compile, Wide has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[uint64, Row, Long] `tws:"wide"`
 
 		Last tws.ValueState[Row]
 		Long tws.ListState[Long]
-	}](Wide{})
+	}
+	var _ run_go_generate = Wide{}
 }
-
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
 
 // BindTWS hands every state field of w its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.

@@ -36,20 +36,24 @@ func Register(p *tws.Pipeline) {
 	tws.AppendFlow(p, &Events, "readEvents", ReadEvents)
 }
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Count has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		N int64 `json:"n"`
-	}](Count{})
-	run_go_generate[struct {
-		ID   int64  `json:"id"`
-		Text string `json:"text"`
-	}](Event{})
+	}
+	var _ run_go_generate = Count{}
 }
 
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
+// If this does not compile, Event has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		ID   int64  `json:"id"`
+		Text string `json:"text"`
+	}
+	var _ run_go_generate = Event{}
+}
 
 // TWSRow returns the generated codecs of Count as a row.
 func (*Count) TWSRow() *tws.Row[Count] {
