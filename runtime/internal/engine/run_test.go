@@ -27,7 +27,7 @@ func TestMaxEpochs(t *testing.T) {
 	equal(t, "fifth run", r.mustRun(), []string{"a=5"})
 }
 
-// A run that is asked to stop finishes the epoch it is in, and no other.
+// B-92: a run that is asked to stop finishes the epoch it is in, and no other.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(u *Unit, stop <-chan struct{}) error{
@@ -214,7 +214,7 @@ func TestTooLargeLater(t *testing.T) {
 	equal(t, "as planned", r.mustRun(), []string{"a=2"})
 }
 
-// B-93: what an epoch reports.
+// B-93 C-133: what an epoch reports.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	h := timerTeller(nil)
