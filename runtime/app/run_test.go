@@ -152,7 +152,7 @@ func TestFailures(t *testing.T) {
 		t.Parallel()
 		l := newLine(t)
 		l.do(copyToTable, exitFailed, l.args("--conf", "input="+l.path("nowhere"))...)
-		l.wantErr("folder " + l.path("nowhere") + " does not exist")
+		l.wantErr("pipe: flow copy: source readings: file: folder " + l.path("nowhere") + " does not exist")
 	})
 	t.Run("panic in a flow function", func(t *testing.T) {
 		t.Parallel()

@@ -229,7 +229,7 @@ func TestRefusals(t *testing.T) {
 			c.spoil(f)
 			for range 2 { // a failed Discover changes nothing
 				_, err := f.tryDiscover(false)
-				wantError(t, err, append(c.want, "source readings")...)
+				wantError(t, err, append(c.want, "file: ")...)
 			}
 		})
 	}
@@ -363,7 +363,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   []string
 	}{
 		{JSON[reading]{}, []string{"Path is empty"}},
-		{JSON[reading]{Path: filepath.Join(dir, "none")}, []string{"source none", "does not exist", "create it"}},
+		{JSON[reading]{Path: filepath.Join(dir, "none")}, []string{"file: folder " + filepath.Join(dir, "none") + " does not exist", "create it"}},
 		{JSON[reading]{Path: plain}, []string{"not a folder", "give the folder"}},
 		{JSON[reading]{Path: dir, Name: "a/b"}, []string{`name "a/b"`, "letters"}},
 		{JSON[reading]{Path: dir, OnMalformed: 7}, []string{"OnMalformed is 7", "file.Drop"}},

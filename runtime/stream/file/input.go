@@ -15,7 +15,6 @@ const maxNamed = 10
 // input is the part of a reader that does not know the row type: it finds files
 // and cuts epochs.
 type input struct {
-	source   string
 	dir      string
 	once     bool
 	settle   time.Duration
@@ -33,9 +32,10 @@ type input struct {
 	strange map[string]bool
 }
 
-// errorf returns an error that names the source.
+// errorf returns an error of this package. It does not name the source: whoever
+// has opened the source does, for sources of all kinds.
 func (in *input) errorf(format string, args ...any) error {
-	return fmt.Errorf("file: source %s: %w", in.source, fmt.Errorf(format, args...))
+	return fmt.Errorf("file: "+format, args...)
 }
 
 // open opens a file of which size bytes are needed.

@@ -125,14 +125,12 @@ func (s JSON[T]) open(ctx context.Context, env stream.SourceEnv[T], once bool) (
 		return nil, err
 	}
 	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("file: source %s: %w", s.SourceName(), err)
+		return nil, fmt.Errorf("file: %w", err)
 	}
 	if env.Row == nil || env.Row.DecodeJSON == nil {
-		return nil, fmt.Errorf("file: source %s: type %s has no JSON decoder: run go generate in its package",
-			s.SourceName(), reflect.TypeFor[T]())
+		return nil, fmt.Errorf("file: type %s has no JSON decoder: run go generate in its package", reflect.TypeFor[T]())
 	}
 	in := &input{
-		source:   s.SourceName(),
 		dir:      filepath.Clean(s.Path),
 		once:     once,
 		settle:   cmp.Or(s.Settle, DefaultSettle),

@@ -40,7 +40,7 @@ func TestDamagedPosition(t *testing.T) {
 		`{"next":2,"open":{"1":9},"x":1`: "damaged",
 	} {
 		_, _, err := f.tryRead(stream.Position(pos), end)
-		wantError(t, err, want, "source readings")
+		wantError(t, err, want, "file: ")
 	}
 	f.want("indented", ids(f.read(stream.Position("{\n  \"next\": 1\n}"), end)), 2)
 	_, _, err := f.tryRead(end, nil)
@@ -73,7 +73,7 @@ func TestDamagedJournal(t *testing.T) {
 		f := newFolder(t)
 		f.journal = [][]byte{[]byte(first), []byte(second)}
 		_, err := f.open()
-		wantError(t, err, "source readings", "journal entry 2 of 2 is damaged", want, "restore the checkpoint")
+		wantError(t, err, "file: journal entry 2 of 2 is damaged", want, "restore the checkpoint")
 	}
 }
 
