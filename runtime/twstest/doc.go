@@ -17,7 +17,8 @@
 // opened.
 //
 // Golden files are re-recorded by the flag -update, which this package defines
-// for the test binary that imports it:
+// for the test binary that imports it. Name that package alone: other test
+// binaries do not know the flag.
 //
-//	go test ./... -run TestSilence -update
+//	go test . -run TestSilence -update
 package twstest

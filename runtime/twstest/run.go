@@ -24,7 +24,7 @@ type harness struct {
 }
 
 // Run runs a flow through the steps and returns what it emitted. It fails the
-// test if the flow cannot be built or an epoch fails; see [Start] for more.
+// test if the flow cannot be built or an epoch fails. The clock begins at [Start].
 func Run[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps ...Step) *Result[T] {
 	t.Helper()
 	r, err := run(t, flow, steps)
