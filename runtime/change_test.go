@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tws-go/tws/codec"
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/store/mem"
 )
 
 // keeper writes the texts of its rows to all states; the row "show" emits what
@@ -125,4 +129,67 @@ func TestAddedStates(t *testing.T) {
 	b.wantOut("2 a [old] [] []", "2 a [new] [new] [new]")
 	b.probe = p
 	b.row("a", "x").fails("theList", "absent", "theTimer")
+}
+
+// A list with a time to live that is always appended to does not grow for ever,
+// however many elements come at once.
+func TestListTrims(t *testing.T) {
+	t.Parallel()
+	for _, several := range []int{1, 2, 3, 64, 100} {
+		texts := make([]string, several)
+		b := newBench(t, newProbe(func(p *probe, _ *tws.InputContext, _ string, rows iter.Seq[line], _ tws.Emitter[line]) error {
+			for range rows {
+				if err := p.List.AppendAll(texts); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		b.probe.ttl = time.Minute
+		b.options.Conf["tws.partitions"] = "1"
+		p := tws.NewPipeline(b.options)
+		b.declare(p)
+		r, err := p.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 300 {
+			b.clock.Advance(10 * time.Second) // six times in a life
+			b.row("a", "more")
+			if err := r.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		first, next := b.listHead("a")
+		if next != uint64(300*several) || next-first > uint64(7*several+2*64) {
+			t.Errorf("%d at a time: the list goes from %d to %d", several, first, next)
+		}
+	}
+}
+
+// listHead returns the numbers of the first and next elements of a key's list.
+func (b *bench) listHead(grouping string) (first, next uint64) {
+	b.t.Helper()
+	head := entry{store.Point, store.KindListHead, 2, nil}
+	engine := mem.New()
+	s, err := engine.Open(filepath.Join(b.options.Checkpoint, "flows", "flow", "store", "0"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer s.Close()
+	stored, ok, err := s.Get(store.Point, head.key(grouping))
+	if err != nil || !ok {
+		b.t.Fatalf("no list: %v", err)
+	}
+	_, body, err := codec.ReadHeader(stored)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var r codec.Reader
+	r.Reset(body)
+	r.Struct(3)
+	return r.Uint64(), r.Uint64()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -343,4 +344,21 @@ func TestChangedPartitions(t *testing.T) {
 	b.options.Conf["tws.partitions"] = "7"
 	b.row("a", "y").row("b", "y").mustRun()
 	b.wantOut("1 a x0", "1 b x0", "2 a y1", "2 b y1")
+}
+
+// A source that a test puts in place of another keeps the other's name: it is its
+// place in the checkpoint, and what messages call it.
+func TestReplacedSourceKeepsName(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, newProbe(echo))
+	var given memory.Rows[line]
+	b.rows.Name = "sensors"
+	b.options.ReplaceSource = func(string, reflect.Type) any { return &given }
+	given.Append(line{"a", "bad"})
+	b.declare = func(p *tws.Pipeline) {
+		tws.AppendFlow(p, b.target, "flow", func(f *tws.Flow) tws.Stream[line] {
+			return through(tws.Map(tws.ReadStream(f, &b.rows), func(l line) line { panicAt(l); return l }), b.probe)
+		})
+	}
+	b.fails("source sensors: row at partition 0, offset 0")
 }
