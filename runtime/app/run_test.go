@@ -183,6 +183,27 @@ func TestSecondInstance(t *testing.T) {
 	l.do(copyToTable, exitDone, l.args()...)
 }
 
+// A new checkpoint reads everything again, into a table that has it: that is
+// said, once.
+func TestNewCheckpointOfAUsedTable(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.feed("a.jsonl", 0, 2)
+	l.do(copyToTable, exitDone, l.args("--quiet")...)
+	again := l.args("--quiet", "--checkpoint", l.path("new"))
+	l.do(copyToTable, exitDone, again...)
+	l.wantErr("level=WARN", "another checkpoint", "go on with the old checkpoint", "--tables", "table=copies", "flow=copy")
+	l.feed("b.jsonl", 2, 3)
+	l.do(copyToTable, exitDone, again...)
+	if l.err.String() != "" {
+		t.Errorf("the second run with the checkpoint says:\n%s", l.err.String())
+	}
+	l.do(copyToTable, exitDone, l.args("--quiet", "--checkpoint", l.path("third"), "--tables", l.path("fresh"))...)
+	if l.err.String() != "" {
+		t.Errorf("a run with fresh folders says:\n%s", l.err.String())
+	}
+}
+
 // A copy of a checkpoint that went on is refused; --fork makes it a pipeline of
 // its own.
 func TestCopiedCheckpoint(t *testing.T) {

@@ -38,6 +38,9 @@ type sink struct {
 	schema *parquet.Schema
 	unit   stream.Unit
 	limits fileLimits
+	// earlier are the other checkpoints of the flow whose rows the table holds,
+	// until that has been said, or nil if this one has published too.
+	earlier []string
 
 	lanes []*lane
 	// attempt is the one that is open; its epoch is 0 if there is none.
@@ -78,7 +81,22 @@ func (s *sink) Begin(_ context.Context, a stream.Attempt) error {
 		l.reset()
 	}
 	s.attempt, s.required, s.prepared = a, required, false
+	s.warnOfEarlier()
 	return nil
+}
+
+// warnOfEarlier warns once, at the first epoch of a checkpoint, that the table
+// holds rows of the same flow already: a flow that begins anew, and reads its
+// input again, doubles them. A fork has an epoch before its first, and goes on
+// behind it.
+func (s *sink) warnOfEarlier() {
+	if len(s.earlier) > 0 && s.attempt.Prior == nil {
+		s.table.store.log.Warn("the table holds rows that this flow wrote with another checkpoint, and this one is new: "+
+			"input that it reads again comes into the table twice; go on with the old checkpoint, "+
+			"or begin anew in a fresh --tables folder or with another name for the table",
+			"table", s.table.name, "path", s.table.dir, "flow", s.unit.Flow, "checkpoint", strings.Join(s.earlier, ", "))
+	}
+	s.earlier = nil
 }
 
 // requiredBy returns the epoch that the table must be at before this one. What

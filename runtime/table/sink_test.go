@@ -1,11 +1,13 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -65,6 +67,60 @@ func TestBeginRemovesDeadAttempts(t *testing.T) {
 	expect("1-1 2-2 3-2") // published files are the table's
 	if diff := cmp.Diff([]int64{1, 2, 3}, idsOf(t, s.Path("t"))); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+// A checkpoint that begins anew in a table with rows of its flow is warned about
+// once. Nothing else is.
+func TestWarnOfEarlier(t *testing.T) {
+	t.Parallel()
+	old := unit("old", "f")
+	for _, test := range []struct {
+		name  string
+		unit  stream.Unit
+		prior bool // the checkpoint has an epoch, decided as old
+		empty bool // another writer has removed all rows
+		warns bool
+	}{
+		{"a new checkpoint", unit("new", "f"), false, false, true},
+		{"the same checkpoint", old, true, false, false},
+		{"a copy from the start", old, false, false, false},
+		{"a fork", unit("new", "f"), true, false, false},
+		{"another flow", unit("new", "g"), false, false, false},
+		{"a flow whose name ends alike", unit("new", "0"), false, false, false},
+		{"an empty table", unit("new", "f"), false, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := testStore(t)
+			first := openTable(t, s, "t", old, idColumn())
+			staged := stage(t, first, stream.Attempt{Epoch: 1}, ids(1)...)
+			publish(t, first, 1, staged)
+			if test.empty {
+				text, err := encodeActions([]action{{Remove: &removeAction{Path: staged.Artefacts[0].Path}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				writeText(t, commitPath(s.Path("t"), 2), string(text))
+			}
+			var log bytes.Buffer
+			again := NewStore(s.dir, Options{NoSync: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			ts := openTable(t, again, "t", test.unit, idColumn())
+			a := stream.Attempt{Epoch: 1}
+			if test.prior {
+				a = stream.Attempt{Epoch: 2, Prior: staged.State}
+			}
+			for a.Number = 1; a.Number < 3; a.Number++ {
+				stage(t, ts, a, ids(2)...)
+			}
+			want := 0
+			if test.warns {
+				want = 1
+			}
+			if strings.Count(log.String(), "level=WARN") != want || strings.Count(log.String(), "flow=f checkpoint=old") != want {
+				t.Fatalf("the log is %q, want %d warnings", log.String(), want)
+			}
+		})
 	}
 }
 

@@ -71,7 +71,14 @@ func (s *Store) Open(ctx context.Context, spec stream.TableSpec, unit stream.Uni
 	if err := t.ensure(spec, row); err != nil {
 		return nil, fmt.Errorf("table: open %s: %w", spec.Name, err)
 	}
-	return &sink{table: t, row: row, schema: parquetSchema(row), unit: unit, limits: s.limits, staged: map[int64][]string{}}, nil
+	earlier, err := t.earlier(unit)
+	if err != nil {
+		return nil, fmt.Errorf("table: open %s: %w", spec.Name, err)
+	}
+	return &sink{
+		table: t, row: row, schema: parquetSchema(row), unit: unit, limits: s.limits,
+		earlier: earlier, staged: map[int64][]string{},
+	}, nil
 }
 
 // checkOpen refuses names that cannot be a folder's or an application's.
@@ -101,6 +108,14 @@ func (s *Store) table(name string) *table {
 // part is the unit's state partition, when a flow is scaled out. It must not
 // change.
 func appID(u stream.Unit) string { return "tws/" + u.String() + "/0" }
+
+// checkpointOf returns the checkpoint of the unit of a flow that an application
+// is; ok is false if it is none.
+func checkpointOf(appID, flow string) (checkpoint string, ok bool) {
+	rest, ours := strings.CutPrefix(appID, "tws/")
+	checkpoint, ok = strings.CutSuffix(rest, "/"+flow+"/0")
+	return checkpoint, ours && ok && checkpoint != "" && !strings.Contains(checkpoint, "/")
+}
 
 // ErrUnpublished marks an error of Publish that needs a person: the epoch is
 // decided, its rows are staged, and the table does not take them as it is.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,6 +63,34 @@ func (t *table) ensure(spec stream.TableSpec, row *column) error {
 			strings.Join(diffs, "; "))
 	}
 	return nil
+}
+
+// earlier returns the other checkpoints of a unit's flow that have published to
+// a table with rows, sorted, as long as the unit itself has not.
+func (t *table) earlier(unit stream.Unit) ([]string, error) {
+	t.lead <- struct{}{}
+	defer func() { <-t.lead }()
+	if err := t.reload(); err != nil {
+		return nil, err
+	}
+	if _, known := t.state.txns[appID(unit)]; known {
+		return nil, nil
+	}
+	var checkpoints []string
+	for id := range t.state.txns {
+		if c, ok := checkpointOf(id, unit.Flow); ok {
+			checkpoints = append(checkpoints, c)
+		}
+	}
+	if len(checkpoints) == 0 {
+		return nil, nil
+	}
+	whole, err := openLog(t.dir, true)
+	if err != nil || len(whole.content()) == 0 {
+		return nil, err
+	}
+	slices.Sort(checkpoints)
+	return checkpoints, nil
 }
 
 // addedByOthers accepts a column that another writer has added to a table that
