@@ -17,6 +17,11 @@ var ErrOutsideCallback = engine.ErrOutsideCallback
 // effect.
 var ErrEpochTooLarge = engine.ErrEpochTooLarge
 
+// ErrFlowChanged marks the refusal of a flow that does not fit its checkpoint: its
+// processors, their state or its target are others. Restore what was declared, or
+// start from a fresh checkpoint with a fresh tables folder.
+var ErrFlowChanged = engine.ErrFlowChanged
+
 // ProcessorError reports that a callback failed or panicked. The epoch did not
 // happen.
 type ProcessorError struct {

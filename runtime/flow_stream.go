@@ -124,7 +124,7 @@ func (s emptySource[T]) Open(context.Context, stream.SourceEnv[T]) (stream.Reade
 
 type emptyReader[T any] struct{}
 
-func (emptyReader[T]) Discover(context.Context, bool) (stream.Position, []byte, error) {
+func (emptyReader[T]) Discover(context.Context, stream.Position, bool) (stream.Position, []byte, error) {
 	return nil, nil, nil
 }
 

@@ -75,12 +75,13 @@ type Limits struct {
 // goroutine at a time.
 type Reader[T any] interface {
 	// Discover looks for new input and returns the position of the end as of
-	// now. If the source must remember something to make sense of that
+	// now. from is where the next epoch will begin: what lies before it has been
+	// read for good. If the source must remember something to make sense of that
 	// position, it also returns a journal entry, which the engine makes durable
 	// before it uses the position and hands back through [SourceEnv.Journal]
 	// when the source is next opened. final says that nobody will ask again
 	// during this run: what looks unfinished is taken as it is.
-	Discover(ctx context.Context, final bool) (end Position, journal []byte, err error)
+	Discover(ctx context.Context, from Position, final bool) (end Position, journal []byte, err error)
 	// Cut returns the furthest position after from and not beyond end that
 	// keeps within limits, or end itself. It makes progress whenever from is
 	// not end, even if the first row alone is over a limit.

@@ -18,7 +18,7 @@ import (
 // before the decision, and the decision is the commit: from then on the epoch is
 // only ever published, never computed again.
 func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, error) {
-	e := epoch{unit: u, plan: plan, stats: EpochStats{Flow: u.flow.Name, Epoch: plan.Epoch, Clock: time.UnixMicro(plan.ClockMicros).UTC()}}
+	e := epoch{unit: u, plan: plan, inherited: u.inherited, stats: EpochStats{Flow: u.flow.Name, Epoch: plan.Epoch, Clock: time.UnixMicro(plan.ClockMicros).UTC()}}
 	steps := []struct {
 		took *time.Duration
 		do   func(context.Context) error
@@ -36,7 +36,7 @@ func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, 
 		*step.took = u.config.Clock.Now().Sub(start)
 		if err != nil {
 			err = fmt.Errorf("engine: flow %s, epoch %d: %w", u.flow.Name, plan.Epoch, err)
-			return e.stats, errors.Join(err, e.forgetTooLarge(err))
+			return e.stats, errors.Join(err, e.forgetPlan(err))
 		}
 	}
 	u.config.OnEpoch(e.stats)
@@ -45,22 +45,30 @@ func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, 
 
 // epoch is one attempt at an epoch.
 type epoch struct {
-	unit     *Unit
-	plan     checkpoint.Plan
-	attempt  int
-	decision checkpoint.Decision
-	batches  [][]byte // by partition; nil where nothing changed
-	stats    EpochStats
+	unit      *Unit
+	plan      checkpoint.Plan
+	inherited bool // the plan is of an earlier run
+	malformed bool // a source found its input malformed
+	attempt   int
+	decision  checkpoint.Decision
+	batches   [][]byte // by partition; nil where nothing changed
+	stats     EpochStats
 }
 
-// forgetTooLarge drops the plan of an epoch that is too large for its memory, so
-// that the next run can make it smaller. It is safe at the first attempt: nobody
-// has seen anything of the epoch.
-func (e *epoch) forgetTooLarge(err error) error {
-	if e.attempt != 1 || !errors.Is(err, ErrEpochTooLarge) {
+// forgetPlan drops the plan of an epoch that cannot succeed as planned: it is too
+// large for its memory, or its input is malformed and will be corrected. The next
+// run plans it anew, over the input as it is then. Both show before Prepare, so
+// nobody has seen anything of the epoch; but a plan that an earlier run left
+// behind stays, since that run may have come further.
+func (e *epoch) forgetPlan(err error) error {
+	if e.inherited || !e.malformed && !errors.Is(err, ErrEpochTooLarge) {
 		return nil
 	}
-	return e.unit.dir.DiscardPlansAfter(e.unit.last.Epoch)
+	u := e.unit
+	if err := u.dir.DiscardPlansAfter(u.last.Epoch); err != nil || u.once {
+		return err
+	}
+	return u.dir.ClearEnds()
 }
 
 func (e *epoch) begin(ctx context.Context) (err error) {
@@ -98,6 +106,8 @@ func (e *epoch) read(ctx context.Context) error {
 		})
 	}
 	err := group.Wait()
+	var malformed *stream.MalformedError
+	e.malformed = errors.As(err, &malformed)
 	for _, s := range stats {
 		e.stats.RowsIn += s.Rows
 		e.stats.BytesIn += s.Bytes
@@ -180,7 +190,7 @@ func (e *epoch) decide(context.Context) error {
 	if err := u.dir.Decide(e.decision); err != nil {
 		return err
 	}
-	u.last, u.undecided = e.decision, nil
+	u.last, u.undecided, u.inherited = e.decision, nil, false
 	return u.at(AfterDecide)
 }
 
@@ -280,7 +290,7 @@ func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, err
 	ends := make([]stream.Position, len(u.readers))
 	for i, r := range u.readers {
 		name := u.flow.Sources[i].Name()
-		end, journal, err := r.Discover(ctx, final)
+		end, journal, err := r.Discover(ctx, u.position(i), final)
 		if err != nil {
 			return nil, fmt.Errorf("source %s: %w", name, err)
 		}

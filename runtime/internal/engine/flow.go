@@ -47,7 +47,7 @@ type SourceEnv struct {
 // Reader is an open source; see [stream.Reader] for the contract. Read returns
 // after all rows between the positions have been pushed.
 type Reader interface {
-	Discover(ctx context.Context, final bool) (end stream.Position, journal []byte, err error)
+	Discover(ctx context.Context, from stream.Position, final bool) (end stream.Position, journal []byte, err error)
 	Cut(ctx context.Context, from, end stream.Position, limits stream.Limits) (stream.Position, error)
 	Read(ctx context.Context, from, to stream.Position) (stream.ReadStats, error)
 	Close() error

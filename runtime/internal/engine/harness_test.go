@@ -86,7 +86,7 @@ func count(p stream.Position) int {
 	return n
 }
 
-func (r *listReader) Discover(context.Context, bool) (stream.Position, []byte, error) {
+func (r *listReader) Discover(context.Context, stream.Position, bool) (stream.Position, []byte, error) {
 	return position(len(r.source.rows)), nil, nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -21,19 +22,22 @@ func (u *Unit) declaredMeta() checkpoint.FlowMeta {
 	return m
 }
 
+// ErrFlowChanged marks the refusal of a flow that does not fit its checkpoint.
+var ErrFlowChanged = errors.New("the flow does not fit its checkpoint")
+
 // compatibleMeta refuses a flow that cannot go on from its checkpoint.
 func compatibleMeta(stored, declared checkpoint.FlowMeta) error {
 	if len(stored.Operators) != len(declared.Operators) {
-		return fmt.Errorf("the checkpoint was made with %d stateful operators, the flow now has %d: give the changed flow another name, or start it from a fresh checkpoint",
-			len(stored.Operators), len(declared.Operators))
+		return fmt.Errorf("%w: it was made with %d stateful operators, the flow now has %d: give the changed flow another name, or start it from a fresh checkpoint",
+			ErrFlowChanged, len(stored.Operators), len(declared.Operators))
 	}
 	if stored.Target != declared.Target {
-		return fmt.Errorf("the checkpoint was made with target %s, the flow now writes %s: give the changed flow another name, or start it from a fresh checkpoint",
-			stored.Target, declared.Target)
+		return fmt.Errorf("%w: it was made with target %s, the flow now writes %s: give the changed flow another name, or start it from a fresh checkpoint",
+			ErrFlowChanged, stored.Target, declared.Target)
 	}
 	for i := range stored.Operators {
 		if err := schemas.Compatible(stored.Operators[i], declared.Operators[i]); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrFlowChanged, err)
 		}
 	}
 	return nil
@@ -50,7 +54,8 @@ func (u *Unit) checkStore(stored, declared checkpoint.FlowMeta) error {
 	if err != nil || !snapshots {
 		return err
 	}
-	return fmt.Errorf("the checkpoint's snapshots were made by the %s store, this run has the %s store: run with --store %s", stored.Store, declared.Store, stored.Store)
+	return fmt.Errorf("%w: its snapshots were made by the %s store, this run has the %s store: run with --store %s, in a binary that has it",
+		ErrFlowChanged, stored.Store, declared.Store, stored.Store)
 }
 
 func sameMeta(a, b checkpoint.FlowMeta) bool {

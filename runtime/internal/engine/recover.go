@@ -15,13 +15,8 @@ import (
 // replayed, plans beyond the first undecided epoch dropped. The undecided plan,
 // if there is one, is run before anything new.
 func (u *Unit) recover(ctx context.Context) error {
-	last, decided, err := u.dir.LastDecision()
-	if err != nil {
-		return err
-	}
-	if decided {
-		u.last = last
-		if err := u.publish(ctx, last); err != nil {
+	if u.last.Epoch > 0 {
+		if err := u.publish(ctx, u.last); err != nil {
 			return err
 		}
 	}
@@ -38,7 +33,7 @@ func (u *Unit) recover(ctx context.Context) error {
 	if err := u.checkPlan(plan); err != nil {
 		return err
 	}
-	u.undecided = &plan
+	u.undecided, u.inherited = &plan, true
 	u.log.Info("an epoch was planned but not decided; it runs again as planned", "epoch", plan.Epoch)
 	return nil
 }
@@ -104,6 +99,10 @@ func (u *Unit) openStore(n int) (store.Store, error) {
 func (u *Unit) openWorking(n int) (store.Store, int64, error) {
 	dir := u.dir.StoreDir(n)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if u.rebuild {
+		u.log.Info("the last run used another state store; state is made anew from the checkpoint", "partition", n, "store", u.config.Stores.Name())
 		return nil, 0, nil
 	}
 	st, err := u.config.Stores.Open(dir)

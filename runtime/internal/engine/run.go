@@ -110,6 +110,7 @@ func (u *Unit) RunAvailable(ctx context.Context, stop <-chan struct{}) error {
 // RunOnce is RunAvailable for a flow that never reads further than its first run
 // found: its ends stay.
 func (u *Unit) RunOnce(ctx context.Context, stop <-chan struct{}) error {
+	u.once = true
 	return u.ended(u.runAvailable(ctx, stop))
 }
 

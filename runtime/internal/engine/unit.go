@@ -92,6 +92,9 @@ type Unit struct {
 
 	last      checkpoint.Decision // the newest decision; Epoch 0 if there is none
 	undecided *checkpoint.Plan    // a plan of a run before, to be done first
+	inherited bool                // undecided is of an earlier run
+	once      bool                // the ends of the first run are the flow's for good
+	rebuild   bool                // the working stores are another engine's
 	snapshot  snapshotState
 	failed    bool // a run failed: the unit can only be closed
 }
@@ -119,6 +122,9 @@ func (u *Unit) open(ctx context.Context) error {
 	}
 	u.openExchanges()
 	var err error
+	if u.last, _, err = u.dir.LastDecision(); err != nil {
+		return err
+	}
 	if u.sink, err = u.flow.OpenSink(ctx, u.id, u.log); err != nil {
 		return err
 	}
@@ -145,6 +151,7 @@ func (u *Unit) openMeta() error {
 	if err := u.checkStore(stored, declared); err != nil {
 		return err
 	}
+	u.rebuild = stored.Store != declared.Store
 	if stored.Partitions != declared.Partitions {
 		u.log.Info("the checkpoint keeps its number of state partitions", "partitions", stored.Partitions, "configured", declared.Partitions)
 		declared.Partitions = stored.Partitions

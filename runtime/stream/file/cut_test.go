@@ -124,7 +124,7 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	end, _, err := r.Discover(b.Context(), false)
+	end, _, err := r.Discover(b.Context(), nil, false)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -33,15 +33,19 @@ type ending struct {
 }
 
 // Discover lists the folder; see [stream.Reader].
-func (in *input) Discover(ctx context.Context, final bool) (stream.Position, []byte, error) {
+func (in *input) Discover(ctx context.Context, from stream.Position, final bool) (stream.Position, []byte, error) {
 	if in.once && in.ledger.complete {
 		return in.ledger.end().encode(), nil, nil
+	}
+	at, err := in.ledger.resolve(from)
+	if err != nil {
+		return nil, nil, in.errorf("%w: restore the checkpoint from a copy", err)
 	}
 	files, err := in.list(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := in.examine(files, final)
+	f, err := in.examine(files, &at, final)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,8 +56,9 @@ func (in *input) Discover(ctx context.Context, final bool) (stream.Position, []b
 	return in.ledger.end().encode(), journal, nil
 }
 
-// examine compares a listing with the ledger, which it leaves as it is.
-func (in *input) examine(files []found, final bool) (*finding, error) {
+// examine compares a listing with the ledger, which it leaves as it is. at is
+// where the next epoch begins.
+func (in *input) examine(files []found, at *place, final bool) (*finding, error) {
 	f := &finding{entry: entry{Version: entryVersion, Once: in.once}}
 	present := make(map[int32]bool, len(in.ledger.listed))
 	var fresh []found
@@ -63,6 +68,11 @@ func (in *input) examine(files []found, final bool) (*finding, error) {
 		switch {
 		case !known:
 			fresh = append(fresh, file)
+		case in.ledger.files[n].sealed && in.unread(n, at) && in.differs(n, file):
+			present[n] = true
+			if err := in.reopen(f, n, file, in.ledger.offset(at, n), final); err != nil {
+				return nil, err
+			}
 		case in.ledger.files[n].sealed:
 			if in.changed(n, file) {
 				changed = append(changed, n)
@@ -75,7 +85,7 @@ func (in *input) examine(files []found, final bool) (*finding, error) {
 		}
 	}
 	for _, n := range in.ledger.listed {
-		if in.ledger.files[n].sealed {
+		if in.ledger.files[n].sealed && !present[n] {
 			f.seals++
 		} else if !present[n] {
 			return nil, in.goneError(in.ledger.files[n].name)
@@ -92,8 +102,55 @@ func (in *input) examine(files []found, final bool) (*finding, error) {
 // changed reports whether a sealed file is not what it was, and no warning of
 // this run said so.
 func (in *input) changed(n int32, file found) bool {
+	return !in.ledger.files[n].warned && in.differs(n, file)
+}
+
+func (in *input) differs(n int32, file found) bool {
 	k := &in.ledger.files[n]
-	return !k.warned && (file.size != k.end || file.modified != k.modified)
+	return file.size != k.end || file.modified != k.modified
+}
+
+// unread reports whether some of a sealed file is still to be read.
+func (in *input) unread(n int32, at *place) bool {
+	return in.ledger.offset(at, n) < in.ledger.files[n].end
+}
+
+// reopen looks at a file again that was sealed and changed before it was read to
+// its end, as when somebody corrects a malformed line. What was read must still
+// end with a line.
+func (in *input) reopen(f *finding, n int32, file found, at int64, final bool) error {
+	if err := in.checkRead(file, at); err != nil {
+		return err
+	}
+	m, err := in.measure(file, &knownFile{name: file.name, end: at, taken: at}, final)
+	if err != nil {
+		return err
+	}
+	f.entry.Reopen = append(f.entry.Reopen, reopen{File: n, At: at})
+	f.news = true
+	in.log.Info("file: a file changed before it was read to its end; it is read on as it is now",
+		"path", in.path(file.name), "offset", at)
+	in.note(f, n, file, m)
+	return nil
+}
+
+// checkRead makes sure that a file still has what was read of it, up to at.
+func (in *input) checkRead(file found, at int64) error {
+	if file.size < at {
+		return in.shrunkError(file.name, at, file.size)
+	}
+	if at == 0 {
+		return nil
+	}
+	r, err := in.open(file.name, at)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if ok, err := endsLine(r, at); err != nil || !ok {
+		return in.rewrittenError(file.name, at, err)
+	}
+	return nil
 }
 
 // warnChanged warns of sealed files that changed, in one message.

@@ -411,7 +411,7 @@ func TestErrorsOfTheCaller(t *testing.T) {
 	if _, err := f.reader.Cut(ctx, nil, end, stream.Limits{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cut: got %v, want cancellation", err)
 	}
-	if _, _, err := f.reader.Discover(ctx, false); !errors.Is(err, context.Canceled) {
+	if _, _, err := f.reader.Discover(ctx, nil, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("discover: got %v, want cancellation", err)
 	}
 	if err := errors.Join(f.reader.Close(), f.reader.Close()); err != nil {
@@ -442,4 +442,43 @@ func TestUnreadable(t *testing.T) {
 	}
 	_, err := f.tryDiscover(false)
 	wantError(t, err, "readings/a", "permission denied")
+}
+
+// A complete file that changes before it was read to its end is read as it is
+// then: somebody corrected a malformed line.
+func TestCorrectedBeforeItWasRead(t *testing.T) {
+	t.Parallel()
+	for name, corrected := range map[string]string{
+		"longer":  `{"id":2}   ` + "\n" + `{"id":3}` + "\n" + rowsText(4),
+		"shorter": `{"id":2}` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolder(t)
+			f.append("a", rowsText(1)+`{"id":bad}`+"\n"+rowsText(4))
+			f.pass(time.Minute)
+			end := f.discover(false)
+			at := f.cut(nil, end, stream.Limits{Rows: 1})
+			f.want("first", ids(f.read(nil, at)), 1)
+			f.at = at
+			_, _, err := f.tryRead(at, end)
+			wantError(t, err, "a:2: malformed row")
+			f.restart()
+			f.rewrite("a", rowsText(1)+corrected)
+			got := f.drain()
+			if len(got) == 0 || got[0] != 2 {
+				t.Errorf("after the correction: rows %v", got)
+			}
+		})
+	}
+	t.Run("but not before what was read", func(t *testing.T) {
+		t.Parallel()
+		f := newFolder(t)
+		f.append("a", rowsText(1, 2))
+		f.pass(time.Minute)
+		f.at = f.cut(nil, f.discover(false), stream.Limits{Rows: 1})
+		f.rewrite("a", `{"id":1000}`+"\n"+rowsText(2))
+		_, err := f.tryDiscover(false)
+		wantError(t, err, "was rewritten", "no line ends at byte")
+	})
 }

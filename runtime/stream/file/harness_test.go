@@ -129,7 +129,7 @@ func (f *folder) tryDiscover(final bool) (stream.Position, error) {
 	if f.reader == nil {
 		f.restart()
 	}
-	end, journal, err := f.reader.Discover(context.Background(), final)
+	end, journal, err := f.reader.Discover(context.Background(), f.at, final)
 	if journal != nil {
 		f.journal = append(f.journal, journal)
 	}

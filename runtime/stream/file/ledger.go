@@ -22,6 +22,9 @@ type entry struct {
 	// Add numbers new files, on from the files that are known, by their path
 	// relative to the folder, with slashes.
 	Add []fileName `json:"add,omitempty"`
+	// Reopen makes sealed files open again that changed before they were read to
+	// their end.
+	Reopen []reopen `json:"reopen,omitempty"`
 	// Seal fixes the end of files, new ones included.
 	Seal []seal `json:"seal,omitempty"`
 	// Take moves the end of open files beyond an unfinished last line.
@@ -40,6 +43,12 @@ type seal struct {
 	ModifiedNanos int64 `json:"modified_ns"`
 }
 
+// reopen says that a file is read on from At, whatever its end was.
+type reopen struct {
+	File int32 `json:"file"`
+	At   int64 `json:"at"`
+}
+
 // take says that a file's unfinished last line was taken up to End.
 type take struct {
 	File int32 `json:"file"`
@@ -48,7 +57,7 @@ type take struct {
 
 // empty reports whether the entry says nothing.
 func (e *entry) empty() bool {
-	return len(e.Add) == 0 && len(e.Seal) == 0 && len(e.Take) == 0 && !e.Close && !e.Once
+	return len(e.Add) == 0 && len(e.Reopen) == 0 && len(e.Seal) == 0 && len(e.Take) == 0 && !e.Close && !e.Once
 }
 
 // encode returns the entry as it is written to the journal.
@@ -158,6 +167,11 @@ func (l *ledger) apply(e *entry) error {
 			return err
 		}
 	}
+	for _, r := range e.Reopen {
+		if err := l.reopen(r); err != nil {
+			return err
+		}
+	}
 	for _, s := range e.Seal {
 		if err := l.seal(s); err != nil {
 			return err
@@ -191,6 +205,21 @@ func (l *ledger) add(name string) error {
 	l.files = append(l.files, knownFile{name: name})
 	l.number[name] = n
 	l.listed = append(l.listed, n)
+	return nil
+}
+
+func (l *ledger) reopen(r reopen) error {
+	if r.File < 0 || int(r.File) >= len(l.files) {
+		return fmt.Errorf("file %d does not exist, there are %d", r.File, len(l.files))
+	}
+	f := &l.files[r.File]
+	if !f.sealed || r.At < 0 || r.At >= f.end {
+		return fmt.Errorf("file %d (%q) is reopened at %d, but is open or was read to %d", r.File, f.name, r.At, f.end)
+	}
+	if i, listed := slices.BinarySearch(l.listed, r.File); !listed {
+		l.listed = slices.Insert(l.listed, i, r.File)
+	}
+	*f = knownFile{name: f.name, end: r.At, taken: r.At}
 	return nil
 }
 

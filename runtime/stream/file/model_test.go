@@ -18,7 +18,8 @@ type written struct {
 	pending string  // still to be written
 	coming  []int64 // ids of the rows in pending
 	want    []int64 // ids of the rows that must be read, in order
-	sealed  bool    // what is written from now on is ignored
+	sealed  bool    // what is written from now on is ignored, or
+	late    []int64 // comes after all, if the file is not read to its end by then
 	removed bool
 }
 
@@ -109,7 +110,9 @@ func (m *model) flush(name string, n int) {
 	w := m.files[name]
 	m.append(name, w.pending[:n])
 	for range strings.Count(w.pending[:n], "}") {
-		if !w.sealed {
+		if w.sealed {
+			w.late = append(w.late, w.coming[0])
+		} else {
 			w.want = append(w.want, w.coming[0])
 		}
 		w.coming = w.coming[1:]
@@ -138,6 +141,7 @@ func (m *model) passTime() {
 func (m *model) discoverSometime() {
 	before := slices.Clone(m.journal)
 	final := m.rng.IntN(5) == 0
+	unread := m.unread()
 	end := m.discover(final)
 	if m.rng.IntN(6) == 0 {
 		m.journal = before
@@ -145,14 +149,41 @@ func (m *model) discoverSometime() {
 		return
 	}
 	m.end = end
-	for name, n := range m.ledger().number {
-		m.files[name].sealed = m.ledger().files[n].sealed
-	}
+	m.learn(unread)
 	if again := m.discoverAgain(final); again != nil && !again.Equal(end) {
 		m.t.Errorf("nothing happened, and the end went from %s to %s", end, again)
 	}
 	if final {
 		m.newRun()
+	}
+}
+
+// unread returns the files that are sealed but not read to their end.
+func (m *model) unread() []string {
+	l := m.ledger()
+	at, err := l.resolve(m.at)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var names []string
+	for name, n := range l.number {
+		if l.files[n].sealed && l.offset(&at, n) < l.files[n].end {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// learn notes which files a Discover has sealed, and that it has opened those
+// again that changed before they were read to their end.
+func (m *model) learn(unread []string) {
+	for _, name := range unread {
+		w := m.files[name]
+		w.want, w.late = append(w.want, w.late...), nil
+	}
+	l := m.ledger()
+	for name, n := range l.number {
+		m.files[name].sealed = l.files[n].sealed
 	}
 }
 
@@ -236,7 +267,9 @@ func (m *model) finish() {
 	m.completeRows()
 	m.pass(time.Minute)
 	m.restart()
+	unread := m.unread()
 	m.end = m.discover(false)
+	m.learn(unread)
 	for !m.at.Equal(m.end) {
 		to := m.cut(m.at, m.end, stream.Limits{Rows: 3})
 		for _, r := range m.read(m.at, to) {

@@ -29,7 +29,7 @@ func openRows(t *testing.T, r *Rows[int]) stream.Reader[int] {
 
 func discover(t *testing.T, r stream.Reader[int]) stream.Position {
 	t.Helper()
-	end, journal, err := r.Discover(background, false)
+	end, journal, err := r.Discover(background, nil, false)
 	if err != nil || journal != nil {
 		t.Fatalf("discover: journal %q, %v", journal, err)
 	}

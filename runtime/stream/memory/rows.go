@@ -78,7 +78,7 @@ type reader[T any] struct {
 }
 
 // Discover returns the number of rows. Nothing needs to be remembered.
-func (r *reader[T]) Discover(ctx context.Context, _ bool) (stream.Position, []byte, error) {
+func (r *reader[T]) Discover(ctx context.Context, _ stream.Position, _ bool) (stream.Position, []byte, error) {
 	return encodeCount(r.rows.Len()), nil, ctx.Err()
 }
 
