@@ -64,11 +64,14 @@ func (e *env) fail(err error) int {
 func (e *env) hint(err error) string {
 	var usage *usageError
 	var malformed *stream.MalformedError
+	var moved *stream.SinkMovedError
 	switch {
 	case errors.As(err, &usage):
 		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " lists what there is"
 	case errors.As(err, &malformed):
 		return "nothing of this epoch took effect; to pass over such rows and count them, set OnMalformed: file.Drop on the source"
+	case errors.As(err, &moved) && moved.Location != "":
+		return "--tables names the folder that the pipeline's tables are in"
 	case errors.Is(err, tws.ErrEpochTooLarge):
 		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, or make epochs smaller with --conf tws.max-rows=N"
 	}

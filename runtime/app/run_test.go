@@ -183,6 +183,27 @@ func TestSecondInstance(t *testing.T) {
 	l.do(copyToTable, exitDone, l.args()...)
 }
 
+// Another folder of tables than the checkpoint's is asked about, whether or not
+// the last epoch could be the table's first.
+func TestWrongTables(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	for n := range 3 {
+		l.feed(fmt.Sprintf("%d.jsonl", n), n, n+1)
+		l.do(copyToTable, exitDone, l.args()...)
+		l.do(copyToTable, exitSink, l.args("--tables", l.path("wrong"))...)
+		l.wantErr(fmt.Sprintf("\npipe: flow copy: table copies: epoch %d is decided but not published: ", n+1),
+			"folder "+l.path("wrong")+"/copies has nothing of ", ": is it the right ", "--tables")
+		for _, twice := range []string{"table copies: ", "is decided", l.path("wrong") + "/copies has"} {
+			if got := strings.Count(l.err.String(), twice); got != 1 {
+				t.Errorf("stderr says %q %d times:\n%s", twice, got, l.err.String())
+			}
+		}
+	}
+	l.do(copyToTable, exitDone, l.args()...)
+	l.wantRows("copies", upTo(3))
+}
+
 // A new checkpoint reads everything again, into a table that has it: that is
 // said, once.
 func TestNewCheckpointOfAUsedTable(t *testing.T) {

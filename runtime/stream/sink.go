@@ -106,17 +106,25 @@ type Publication struct {
 }
 
 // SinkMovedError reports that a sink is not at the place that a decision
-// requires: the checkpoint is a copy of one that went on, or somebody rolled the
-// sink back. Nothing was written.
+// requires: it is another sink than the one that was written, the checkpoint is a
+// copy of one that went on, or somebody rolled the sink back. Nothing was
+// written.
 type SinkMovedError struct {
-	Sink string // "table sensorAlerts"
+	Sink string // "table sensorAlerts"; the text leaves it to whoever wraps the error
 	Unit Unit
 	// Want and Have are the sink's own words for the two places.
 	Want, Have string
+	// Location is where the sink is, such as "folder tables/sensorAlerts", if it
+	// knows nothing of the unit and may not be the sink that is meant; else "".
+	Location string
 }
 
 func (e *SinkMovedError) Error() string {
-	return e.Sink + ": the last epoch written by " + e.Unit.String() + " is " + e.Have +
+	if e.Location != "" {
+		return "this checkpoint continues from " + e.Want + ", but " + e.Location + " has nothing of " + e.Unit.String() +
+			" yet: is it the right one? If it is, it was emptied or replaced: put back what was there, or start over with a fresh checkpoint"
+	}
+	return "the last epoch written by " + e.Unit.String() + " is " + e.Have +
 		", but this checkpoint continues from " + e.Want +
 		": the checkpoint is a copy or a backup of one that has moved on, or the sink was rolled back; " +
 		"go on from the newest checkpoint, or start the copy as a pipeline of its own with --fork"

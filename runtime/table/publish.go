@@ -123,10 +123,14 @@ func (t *table) needed(p *publication) (bool, error) {
 	case p.inherited:
 		return t.neededApart(p)
 	}
-	return false, &stream.SinkMovedError{
+	moved := &stream.SinkMovedError{
 		Sink: "table " + t.name, Unit: p.unit,
 		Want: describeEpoch(p.staged.Required), Have: t.describe(at, current, p.epoch),
 	}
+	if !known {
+		moved.Location = "folder " + t.dir
+	}
+	return false, moved
 }
 
 // neededApart is needed for an epoch that a fork brings along while its parent
@@ -180,25 +184,30 @@ func (t *table) describe(at *int64, current txn, epoch int64) string {
 // they are there.
 func (t *table) checkAppend(p *publication) error {
 	if err := checkWritable(t.state.protocol, t.state.meta, t.state.row); err != nil {
-		return t.unpublished(p, err.Error(), "change the table back")
+		return unpublished(err.Error(), "change the table back")
 	}
 	nullable := func(c *column) bool { return c.nullable }
 	if diffs := differences(p.row, t.state.row, nullable); len(diffs) > 0 {
-		return t.unpublished(p, fmt.Sprintf("version %d changed its columns: %s", t.state.metaCommit, strings.Join(diffs, "; ")),
+		return unpublished(fmt.Sprintf("version %d changed its columns: %s", t.state.metaCommit, strings.Join(diffs, "; ")),
 			"change the columns back")
 	}
 	for _, f := range p.staged.Files {
-		if reason := missing(filepath.Join(t.dir, filepath.FromSlash(f.Path)), f.Size); reason != "" {
-			return t.unpublished(p, reason, "put the file back from a copy of the table's folder")
+		if reason := t.missing(p, f); reason != "" {
+			return unpublished(reason, "put the file back from a copy of the table's folder")
 		}
 	}
 	return nil
 }
 
 // missing says what is wrong with a staged file, "" if nothing is.
-func missing(path string, size int64) string {
+func (t *table) missing(p *publication, f stagedFile) string {
+	path, size := filepath.Join(t.dir, filepath.FromSlash(f.Path)), f.Size
 	info, err := os.Stat(path)
+	_, known := t.state.txns[p.appID]
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && !known:
+		return fmt.Sprintf("folder %s has nothing of %s yet, and no staged file %s: is it the right folder (--tables)? If it is, the file was removed, maybe by a VACUUM",
+			t.dir, p.unit, f.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("the staged file %s is missing (a VACUUM removes files that no version names after some days)", path)
 	case err != nil:
@@ -209,11 +218,18 @@ func missing(path string, size int64) string {
 	return ""
 }
 
-// unpublished is the error that stops a unit until a person has chosen.
-func (t *table) unpublished(p *publication, reason, choice string) error {
-	return fmt.Errorf("table: %s: epoch %d of %s is %w: %s: %s and start again, or write to another table with a fresh checkpoint",
-		t.name, p.epoch, p.unit, ErrUnpublished, reason, choice)
+// unpublishedError stops a unit until a person has chosen. It matches
+// ErrUnpublished and does not say it: whoever publishes knows which table and
+// which epoch it is, and that the epoch is decided.
+type unpublishedError struct{ text string }
+
+func unpublished(reason, choice string) error {
+	return &unpublishedError{"table: " + reason + ": " + choice + " and start again, or write to another table with a fresh checkpoint"}
 }
+
+func (e *unpublishedError) Error() string { return e.text }
+
+func (e *unpublishedError) Is(target error) bool { return target == ErrUnpublished }
 
 // append commits the publications as the log's next version.
 func (t *table) append(ps []*publication) error {

@@ -206,6 +206,10 @@ func TestTableSetBack(t *testing.T) {
 	if !errors.As(err, &moved) || moved.Have != "no epoch" || moved.Want != "epoch 1" {
 		t.Fatalf("Publish: %v", err)
 	}
+	want := "this checkpoint continues from epoch 1, but folder " + s.Path("t") + " has nothing of c/f yet: is it the right one?"
+	if !strings.HasPrefix(err.Error(), want) {
+		t.Fatalf("Publish: %v, want %s", err, want)
+	}
 }
 
 // A forked checkpoint brings its last decision along and then has a progress of
@@ -307,32 +311,42 @@ func TestMissingStagedFile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		damage func(path string) error
+		before int64 // epochs that are published before
 		want   string
 	}{
-		"gone":      {os.Remove, "is missing"},
-		"truncated": {func(p string) error { return os.Truncate(p, 10) }, "has 10 bytes and not "},
+		"gone":            {os.Remove, 1, "table: the staged file PATH is missing (a VACUUM "},
+		"truncated":       {func(p string) error { return os.Truncate(p, 10) }, 1, "table: the staged file PATH has 10 bytes and not "},
+		"gone, new table": {os.Remove, 0, "table: folder DIR has nothing of c/f yet, and no staged file NAME: is it the right folder (--tables)? If it is, "},
+		"truncated, new":  {func(p string) error { return os.Truncate(p, 10) }, 0, "table: the staged file PATH has 10 bytes and not "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := testStore(t)
 			ts := openTable(t, s, "t", unit("c", "f"), idColumn())
-			staged := stage(t, ts, stream.Attempt{Epoch: 1}, ids(1)...)
+			var staged stream.Staged
+			for epoch := range test.before {
+				staged = stage(t, ts, stream.Attempt{Epoch: epoch + 1}, ids(epoch)...)
+				publish(t, ts, epoch+1, staged)
+			}
+			next := test.before + 1
+			staged = stage(t, ts, stream.Attempt{Epoch: next, Prior: staged.State}, ids(next)...)
 			path := filepath.Join(s.Path("t"), staged.Artefacts[0].Path)
+			want := strings.NewReplacer("PATH", path, "DIR", s.Path("t"), "NAME", staged.Artefacts[0].Path).Replace(test.want)
 			whole := readText(t, path)
 			if err := test.damage(path); err != nil {
 				t.Fatal(err)
 			}
-			err := ts.Publish(context.Background(), publicationOf(1, staged))
-			if !errors.Is(err, ErrUnpublished) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) ||
+			err := ts.Publish(context.Background(), publicationOf(next, staged))
+			if !errors.Is(err, ErrUnpublished) || !strings.HasPrefix(err.Error(), want) ||
 				!strings.Contains(err.Error(), "put the file back from a copy of the table's folder and start again, or write to another table") {
 				t.Fatalf("Publish: %v", err)
 			}
-			if v := newestVersion(t, s.Path("t")); v != 0 {
+			if v := newestVersion(t, s.Path("t")); v != test.before {
 				t.Fatalf("version %d", v)
 			}
 			writeText(t, path, whole)
-			publish(t, ts, 1, staged)
-			if got := len(idsOf(t, s.Path("t"))); got != 1 {
+			publish(t, ts, next, staged)
+			if got := len(idsOf(t, s.Path("t"))); got != int(next) {
 				t.Fatalf("%d rows", got)
 			}
 		})
