@@ -50,7 +50,7 @@ runtime/store/internal/stage: runtime/internal/durable
 	Directories that appear at once, for both stores.
 
 runtime/store/mem: runtime/store runtime/store/internal/stage runtime/internal/durable github.com/tidwall/btree github.com/zeebo/xxh3
-	What a build without cgo runs on. The tree is copy-on-write, which scans rest on.
+	What a build without RocksDB runs on. The tree is copy-on-write, which scans rest on.
 
 runtime/store/rocks: runtime/store runtime/store/internal/stage runtime/internal/durable github.com/linxGnu/grocksdb github.com/zeebo/xxh3
 	The only package with cgo and the only one with grocksdb, so that only a binary that opens RocksDB needs it.
@@ -319,6 +319,29 @@ func TestReach(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPlainBuild: where the variables of tws-gen env are not set, everything
+// builds without RocksDB.
+func TestPlainBuild(t *testing.T) {
+	t.Parallel()
+	g, err := list("CGO_ENABLED=1", "")
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if g[module+"/runtime/store/rocks"] == nil {
+		t.Fatal("go list does not know runtime/store/rocks: the test looks in the wrong place")
+	}
+	needsRocks := func(p *goPackage) bool {
+		return ofModule(p, "github.com/linxGnu/grocksdb") || p.folder() != "" && len(p.CgoFiles) > 0
+	}
+	for _, p := range g.ours() {
+		if chain := reach(g, p, slices.Concat(p.Imports, p.TestImports, p.XTestImports), needsRocks); chain != nil {
+			broken(t, "a plain build needs no RocksDB",
+				"go build, go vet and editors must work in a shell without the variables of tws-gen env (docs/internals/decisions/0010-rocksdb-only-where-asked-for.md)",
+				"%s reaches %s: constrain the file by cgo && %s", p.folder(), strings.Join(chain, " → "), rocksTag)
+		}
+	}
 }
 
 // reach returns the way from a package to one that it must never reach, nil if

@@ -186,16 +186,19 @@ func (g graph) ours() []*goPackage {
 	return found
 }
 
-// listed are the two builds whose imports are checked. Listing needs no C
-// compiler and no RocksDB.
+// listed are the two builds whose imports are checked, without and with RocksDB.
+// Listing needs no C compiler and no RocksDB.
 var listed = map[string]func() (graph, error){
-	"CGO_ENABLED=0": sync.OnceValues(func() (graph, error) { return list("CGO_ENABLED=0") }),
-	"CGO_ENABLED=1": sync.OnceValues(func() (graph, error) { return list("CGO_ENABLED=1") }),
+	"CGO_ENABLED=0": sync.OnceValues(func() (graph, error) { return list("CGO_ENABLED=0", rocksTag) }),
+	"CGO_ENABLED=1": sync.OnceValues(func() (graph, error) { return list("CGO_ENABLED=1", rocksTag) }),
 }
 
+// rocksTag is the build tag that tws-gen env sets.
+const rocksTag = "grocksdb_no_link"
+
 // list asks the go command for the packages of a build.
-func list(env string) (graph, error) {
-	cmd := exec.Command("go", "list", "-e", "-deps", "-test",
+func list(env, tags string) (graph, error) {
+	cmd := exec.Command("go", "list", "-e", "-deps", "-test", "-tags="+tags,
 		"-json=ImportPath,Name,Dir,Standard,Module,GoFiles,CgoFiles,Imports,TestImports,XTestImports,Error", "./...")
 	cmd.Env = append(os.Environ(), env)
 	cmd.Stderr = os.Stderr

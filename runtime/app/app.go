@@ -15,7 +15,7 @@
 // running into each other.
 //
 // This package is the one place where state stores and tables are wired to the
-// engine: stores_cgo.go and stores_nocgo.go list the stores that a build has.
+// engine: stores_rocks.go and stores_missing.go list the stores that a build has.
 //
 // docs/reference/cli.md describes the command line for users, its exit codes
 // included.

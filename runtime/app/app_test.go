@@ -246,7 +246,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--log", "xml"}, `--log: want live, text or json, got "xml"`},
 		{[]string{"run", "--log", "live"}, "--log live needs a terminal on standard error; use text or json"},
 		{[]string{"run", "--store", "disk"}, `--store: want mem, got "disk"`},
-		{[]string{"run", "--store", "rocks"}, "--store rocks: this binary has no RocksDB, since it was built without cgo: build it with CGO_ENABLED=1"},
+		{[]string{"run", "--store", "rocks"}, `--store rocks: this binary was built without RocksDB: run eval "$(go tool tws-gen env)" and build again, or use --store mem`},
 		{[]string{"table", "show"}, "table show needs NAME"},
 		{[]string{"table", "show", "a", "b"}, `unexpected argument "b"`},
 	} {

@@ -22,7 +22,7 @@ func TestRunAndGoOn(t *testing.T) {
 	l := newLine(t)
 	l.feed("a.jsonl", 0, 3)
 	l.do(copyToTable, exitDone, l.args()...)
-	l.wantErr("this binary has no RocksDB", "using the memory store", "msg=start trigger=available-now", "msg=done epochs=1 rows_in=3")
+	l.wantErr("this binary was built without RocksDB", "using the memory store", "msg=start trigger=available-now", "msg=done epochs=1 rows_in=3")
 	l.feed("b.jsonl", 3, 5)
 	l.do(copyToTable, exitDone, l.args("--store", "mem")...)
 	l.wantErr("rows_in=2")

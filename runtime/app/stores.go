@@ -16,7 +16,11 @@ type storeKind struct {
 
 var memStore = storeKind{name: "mem", open: func() (store.Engine, error) { return mem.New(), nil }}
 
-const rocksMissing = "this binary has no RocksDB, since it was built without cgo"
+// What is said of a build without RocksDB, and how to get one with it.
+const (
+	rocksMissing = "this binary was built without RocksDB"
+	rocksRemedy  = `run eval "$(go tool tws-gen env)" and build again`
+)
 
 // storeNamed returns the store of that name, or the build's default for "".
 func (e *env) storeNamed(name string) (storeKind, error) {
@@ -31,8 +35,7 @@ func (e *env) storeNamed(name string) (storeKind, error) {
 		names = append(names, s.name)
 	}
 	if name == "rocks" {
-		return storeKind{}, &usageError{path: "run", text: "--store rocks: " + rocksMissing +
-			": build it with CGO_ENABLED=1 and the environment that tws-gen env prints, or use --store mem"}
+		return storeKind{}, &usageError{path: "run", text: "--store rocks: " + rocksMissing + ": " + rocksRemedy + ", or use --store mem"}
 	}
 	return storeKind{}, &usageError{path: "run", text: fmt.Sprintf("--store: want %s, got %q", strings.Join(names, " or "), name)}
 }

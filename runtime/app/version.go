@@ -35,7 +35,7 @@ func (e *env) version(info *debug.BuildInfo) error {
 	}
 	available := strings.Join(stores, ", ")
 	if !e.hasRocks() {
-		available += " (no RocksDB: built without cgo)"
+		available += " (built without RocksDB)"
 	}
 	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "%s\t%s\n", e.name, binaryVersion(info))

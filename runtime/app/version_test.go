@@ -23,7 +23,7 @@ func TestVersion(t *testing.T) {
 	want := "pipe    (devel) commit abc with changes example.com/pipe/cmd/pipe\n" +
 		"tws     v0.2.0\n" +
 		"go      " + strings.TrimPrefix(runtime.Version(), "go") + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n" +
-		"stores  mem (no RocksDB: built without cgo)\n"
+		"stores  mem (built without RocksDB)\n"
 	if got := l.out.String(); got != want {
 		t.Errorf("version prints\n%s\nwant\n%s", got, want)
 	}

@@ -1,6 +1,7 @@
 // Package rocks is the state store on RocksDB, through grocksdb, and the only
-// package that uses cgo. Built without cgo it has a New that says what is
-// missing.
+// package that uses cgo. It is built with RocksDB if cgo is on and the tag
+// grocksdb_no_link is set, as in the environment that tws-gen env prints; in
+// every other build it has a New that says what is missing.
 //
 // # Model
 //

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && grocksdb_no_link
 
 package rocks
 

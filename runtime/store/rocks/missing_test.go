@@ -1,4 +1,4 @@
-//go:build !cgo
+//go:build !(cgo && grocksdb_no_link)
 
 package rocks
 
@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-func TestWithoutCgo(t *testing.T) {
+func TestMissing(t *testing.T) {
 	t.Parallel()
 	e, err := New(Config{})
 	if err == nil || e != nil {
 		t.Fatalf("got %v, %v", e, err)
 	}
-	for _, word := range []string{"CGO_ENABLED=1", "tws-gen env", "memory store"} {
+	for _, word := range []string{"without RocksDB", `eval "$(go tool tws-gen env)"`, "memory store"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%q lacks %q", err, word)
 		}

@@ -1,4 +1,4 @@
-//go:build cgo
+//go:build cgo && grocksdb_no_link
 
 package app
 
@@ -7,7 +7,7 @@ import (
 	"github.com/tws-go/tws/runtime/store/rocks"
 )
 
-// builtStores returns the stores of a build with cgo.
+// builtStores returns the stores of a build with RocksDB.
 func builtStores() []storeKind {
 	open := func() (store.Engine, error) { return rocks.New(rocks.Config{}) }
 	return []storeKind{{name: "rocks", open: open}, memStore}
