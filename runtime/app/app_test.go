@@ -217,7 +217,7 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"rnu"}, `pipe: unknown command "rnu", did you mean run?` + "\nhint: pipe --help lists"},
+		{[]string{"rnu"}, `pipe: unknown command "rnu", did you mean run?` + "\nhint: pipe --help says what it takes"},
 		{[]string{"frobnicate"}, `pipe: unknown command "frobnicate"` + "\n"},
 		{[]string{"help", "tabel"}, `unknown command "tabel", did you mean table?`},
 		{[]string{"table", "lst"}, `unknown command "table lst", did you mean list?` + "\nhint: pipe table --help"},

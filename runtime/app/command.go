@@ -13,8 +13,10 @@ type command struct {
 	path  string // all words, "table show"; set by parse
 	short string // one line, for the list that the command is in
 	about string // what it does, in full
-	// args are the names of the arguments it takes.
+	// args are the names of the arguments it takes; known, if set, says what
+	// they may be, for a command line that lacks them.
 	args     []string
+	known    func() string
 	options  []option
 	notes    []note
 	examples []example
@@ -72,9 +74,18 @@ func parse(root *command, args []string) (invocation, error) {
 	}
 	p.help = p.help || p.asked
 	if !p.help && p.at.run != nil && len(p.found) != len(p.at.args) {
-		return invocation{}, p.errorf("%s needs %s", p.at.path, strings.Join(p.at.args, " "))
+		return invocation{}, p.lacking()
 	}
 	return invocation{command: p.at, args: p.found, help: p.help}, nil
+}
+
+// lacking says which arguments a command needs, and what they may be.
+func (p *parser) lacking() error {
+	known := ""
+	if p.at.known != nil {
+		known = "; " + p.at.known()
+	}
+	return p.errorf("%s needs %s%s", p.at.path, strings.Join(p.at.args, " "), known)
 }
 
 type parser struct {

@@ -67,7 +67,7 @@ func (e *env) hint(err error) string {
 	var moved *stream.SinkMovedError
 	switch {
 	case errors.As(err, &usage):
-		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " lists what there is"
+		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " says what it takes"
 	case errors.As(err, &malformed):
 		return "nothing of this epoch took effect; to pass over such rows and count them, set OnMalformed: file.Drop on the source"
 	case errors.As(err, &moved) && moved.Location != "":

@@ -58,6 +58,7 @@ func tableShowCommand() *command {
 		short:   "print a table's rows as JSON lines",
 		about:   "Prints the rows of a table as JSON, one on each line, in the order in which they were committed.",
 		args:    []string{"NAME"},
+		known:   f.known,
 		options: f.options(),
 		examples: []example{
 			{"table show NAME", "print all rows"},
@@ -74,6 +75,7 @@ func tableDescribeCommand() *command {
 		short:    "print a table's columns, size and writers",
 		about:    "Prints a table's columns, its size, and how far each flow has written it.",
 		args:     []string{"NAME"},
+		known:    f.known,
 		options:  f.options(),
 		examples: []example{{"table describe NAME", "see the columns of a table"}},
 		run:      func(_ context.Context, e *env, args []string) error { return f.describe(e, args[0]) },
@@ -112,10 +114,31 @@ func (f *tableFolder) find(name string) (string, error) {
 	if slices.Contains(names, name) {
 		return filepath.Join(f.dir, name), nil
 	}
-	if len(names) == 0 {
-		return "", fmt.Errorf("there is no table in %s", f.dir)
+	guess := ""
+	if len(names) > 1 {
+		guess = didYouMean(name, names)
 	}
-	return "", fmt.Errorf("there is no table %s in %s%s; there are: %s", name, f.dir, didYouMean(name, names), strings.Join(names, ", "))
+	return "", fmt.Errorf("there is no table %s; %s%s", name, f.contents(names), guess)
+}
+
+// known says which tables there are, or why that cannot be said.
+func (f *tableFolder) known() string {
+	names, err := f.names()
+	if err != nil {
+		return err.Error()
+	}
+	return f.contents(names)
+}
+
+// contents says which tables are in the folder.
+func (f *tableFolder) contents(names []string) string {
+	switch len(names) {
+	case 0:
+		return "there is no table in " + f.dir
+	case 1:
+		return "the only table in " + f.dir + " is " + names[0]
+	}
+	return "the tables in " + f.dir + " are " + strings.Join(names, ", ")
 }
 
 func (f *tableFolder) list(e *env) error {
