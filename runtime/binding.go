@@ -53,8 +53,9 @@ type Binder struct {
 	dirty   []flusher // accessors with something to write or forget at the session's end
 	reader  codec.Reader
 	buf     []byte
-	// iterErr is the first error inside an iteration of the running session.
-	iterErr error
+	// stateErr is the first error that state met in the running session. It fails
+	// the session even if the callback ignores it, as inside an iteration it must.
+	stateErr error
 }
 
 // flusher is an accessor that keeps something while a session lasts.
@@ -62,20 +63,20 @@ type flusher interface{ flush() error }
 
 // flush ends a session on the accessors' side.
 func (b *Binder) flush() error {
-	err := b.iterErr
+	err := b.stateErr
 	for _, f := range b.dirty {
 		if e := f.flush(); err == nil {
 			err = e
 		}
 	}
-	b.dirty, b.iterErr = b.dirty[:0], nil
+	b.dirty, b.stateErr = b.dirty[:0], nil
 	return err
 }
 
-// failIteration makes the session fail at its end.
-func (b *Binder) failIteration(err error) {
-	if b.iterErr == nil {
-		b.iterErr = err
+// fail makes the session fail at its end, whatever the callback returns.
+func (b *Binder) fail(err error) {
+	if b.stateErr == nil {
+		b.stateErr = err
 	}
 }
 
@@ -93,18 +94,21 @@ func (c *cell) check() error {
 		return errNotGenerated("a state field")
 	}
 	if c.binder.session == nil || !c.binder.session.Active() {
-		return c.wrap(ErrOutsideCallback)
+		return &StateError{State: c.state.Name, Err: ErrOutsideCallback}
 	}
 	return nil
 }
 
 func (c *cell) session() session { return c.binder.session }
 
+// wrap names the variable in an error, which fails the session.
 func (c *cell) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &StateError{State: c.state.Name, Err: err}
+	err = &StateError{State: c.state.Name, Err: err}
+	c.binder.fail(err)
+	return err
 }
 
 func (c *cell) now() int64 { return c.binder.session.NowMicros() }

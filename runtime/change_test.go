@@ -47,12 +47,10 @@ type keeperStep struct {
 	want string // of show
 }
 
-// C-91 C-99 B-15: a time to live may change at any start, also from none and to
-// none: what is stored keeps the expiry that it has, or that it has none, and what
-// is written gets the new one.
+// C-99 B-15: a time to live may become longer or shorter at any start: what is
+// stored keeps the expiry that it has, and what is written gets the new one.
 func TestChangedTTL(t *testing.T) {
 	t.Parallel()
-	const none = 0
 	for name, steps := range map[string][]keeperStep{
 		"shorter, then longer": {
 			{0, 3 * time.Minute, "1", ""},
@@ -68,26 +66,6 @@ func TestChangedTTL(t *testing.T) {
 			{0, time.Minute, "show", "[1] [1] [1]"},
 			{59 * time.Minute, time.Minute, "show", "[1] [1] [1]"},
 			{60 * time.Minute, time.Minute, "show", "[] [] []"},
-		},
-		"on": {
-			{0, none, "1", ""},
-			{time.Minute, time.Minute, "2", ""},
-			{2 * time.Minute, time.Minute, "show", "[] [1] [1]"},
-			{2 * time.Minute, time.Minute, "3", ""},
-			{3 * time.Minute, time.Minute, "show", "[] [1] [1]"},
-		},
-		"off": {
-			{0, time.Minute, "1", ""},
-			{10 * time.Second, none, "2", ""},
-			{60 * time.Second, none, "show", "[2] [2] [2]"},
-			{time.Hour, none, "show", "[2] [2] [2]"},
-		},
-		"off, when it was over": {
-			{0, time.Minute, "1", ""},
-			{60 * time.Second, time.Minute, "show", "[] [] []"},
-			{60 * time.Second, none, "show", "[] [] []"},
-			{60 * time.Second, none, "2", ""},
-			{time.Hour, none, "show", "[2] [2] [2]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,4 +170,25 @@ func (b *bench) listHead(grouping string) (first, next uint64) {
 	r.Reset(body)
 	r.Struct(3)
 	return r.Uint64(), r.Uint64()
+}
+
+// C-91 B-15: a time to live cannot be switched on or off, and the refusal leaves
+// everything as it was.
+func TestSwitchedTTL(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{0, time.Hour} {
+		b := newBench(t, newProbe(keeper))
+		b.probe.ttl = ttl
+		b.row("a", "1").mustRun()
+		b.probe.ttl = time.Hour - ttl
+		b.row("a", "2")
+		if err := b.run(); !errors.Is(err, tws.ErrFlowChanged) || !strings.Contains(err.Error(), "ttl: was ") {
+			t.Errorf("from %s to %s: %v", ttl, b.probe.ttl, err)
+		}
+		b.probe.ttl = ttl
+		b.row("a", "show").mustRun()
+		if got := b.sink.Rows()[0].Row.Text; got != "[2] [1 2] [1 2]" {
+			t.Errorf("afterwards: %s", got)
+		}
+	}
 }

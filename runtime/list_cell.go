@@ -40,7 +40,7 @@ func (c *ListCell[T]) Bind(b *Binder, s schemas.State, vc ValueCodec[T]) {
 func (c *ListCell[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if err := c.each(yield); err != nil {
-			c.binder.failIteration(err)
+			c.binder.fail(err)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (c *MapCell[K, V]) entries(from, to []byte) iter.Seq2[K, V] {
 // iterate is scan for iterators, whose errors fail the session.
 func (c *MapCell[K, V]) iterate(from, to []byte, do func(suffix, body []byte) (bool, error)) {
 	if err := c.scan(from, to, do); err != nil {
-		c.binder.failIteration(err)
+		c.binder.fail(err)
 	}
 }
 

@@ -149,6 +149,9 @@ func addFlow[T, B any](p *Pipeline, target Target[T], name string, once bool, fn
 	if !validName(name) {
 		p.fail(fmt.Errorf("tws: flow name %q: use letters, digits, '-', '_' and '.' only", name))
 	}
+	if name == "tws" {
+		p.fail(errors.New("tws: a flow cannot be called tws: configuration keys that begin with tws. are the engine's"))
+	}
 	for _, f := range p.flows {
 		if f.name == name {
 			p.fail(fmt.Errorf("tws: two flows are called %s", name))

@@ -12,7 +12,8 @@ import (
 //
 // Values are the caller's own: what Get returns may be changed freely, and what
 // Update was given may be changed after it. An entry whose time to live has
-// passed is absent from that instant on. Only writes start a time to live anew.
+// passed is absent from that instant on. Only writes start a time to live anew. An
+// error of a variable fails the epoch, even if the callback ignores it.
 
 // ValueState holds at most one value for each key.
 type ValueState[T any] interface {

@@ -182,7 +182,7 @@ func (i *instance[K, In, Out]) begin(ctx context.Context, key []byte) error {
 // finish ends a callback: it fails if the callback did, or if anything it used
 // has failed, even when the callback kept that to itself.
 func (i *instance[K, In, Out]) finish(callback string, err error) error {
-	for _, hidden := range []error{i.rowErr, i.out.err, i.binder.iterErr} {
+	for _, hidden := range []error{i.rowErr, i.out.err, i.binder.stateErr} {
 		if hidden != nil && !errors.Is(err, hidden) {
 			err = errors.Join(err, hidden)
 		}

@@ -45,7 +45,9 @@ const absent = "absent"
 
 // Compatible reports whether a processor as declared can go on with the state
 // that was written by it as stored. It can if nothing changed, if states or
-// timers were added, and if TTLs changed. Names of Go types do not matter.
+// timers were added, and if TTLs became longer or shorter. Names of Go types do
+// not matter. A TTL cannot be switched on or off: values that were written without
+// an expiry would never get one, and values with one would still vanish.
 // Anything else is returned as an [*IncompatibleError] that lists every
 // difference.
 func Compatible(stored, declared Processor) error {
@@ -109,6 +111,16 @@ func (c *comparison) state(was State, declared []State) {
 		c.add(what+": map key", typeText(was.Key), typeText(now.Key))
 	}
 	c.types(what, "", was.Value, now.Value)
+	if (was.TTLMicros == 0) != (now.TTLMicros == 0) {
+		c.add(what+": ttl", was.ttlText(), now.ttlText())
+	}
+}
+
+func (s State) ttlText() string {
+	if s.TTLMicros == 0 {
+		return "none"
+	}
+	return s.TTL().String()
 }
 
 func typeText(t *Type) string {

@@ -39,7 +39,7 @@ func TestCompatible(t *testing.T) {
 			p.Timers = append(p.Timers, Timer{ID: 2, Name: "other"})
 		}, nil},
 		{"ttl on, off, changed", func(p *Processor) {
-			p.States[0].TTLMicros, p.States[1].TTLMicros = 5, 0
+			p.States[1].TTLMicros = 5
 		}, nil},
 		{"go type renamed", func(p *Processor) { p.States[0].Value.Name = "Device" }, nil},
 		{"order of declaration", func(p *Processor) { slices.Reverse(p.States) }, nil},

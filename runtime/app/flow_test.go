@@ -157,7 +157,7 @@ type slowReader struct {
 	begun  atomic.Bool
 }
 
-func (*slowReader) Discover(context.Context, bool) (stream.Position, []byte, error) {
+func (*slowReader) Discover(context.Context, stream.Position, bool) (stream.Position, []byte, error) {
 	return stream.Position("1"), nil, nil
 }
 

@@ -132,7 +132,7 @@ func (e *epoch) sessions(ctx context.Context) error {
 			e.stats.add(sp.metrics)
 		}
 	}
-	return nil
+	return e.unit.budget.check() // whatever a callback made of the error
 }
 
 func (e *epoch) prepare(ctx context.Context) error {
@@ -261,6 +261,7 @@ func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Pl
 		rows = rows || !from.Equal(to)
 		p.Sources = append(p.Sources, checkpoint.SourceRange{Name: u.flow.Sources[i].Name(), From: from, To: to})
 	}
+	p.Sources = append(p.Sources, u.absentSources()...)
 	p.ClockMicros = u.clock()
 	if rows {
 		return p, nil
@@ -270,6 +271,19 @@ func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Pl
 		return nil, err
 	}
 	return p, nil
+}
+
+// absentSources are the places of sources that the flow read once and does not
+// have now. Plans carry them on, so that a source that comes back goes on there.
+func (u *Unit) absentSources() []checkpoint.SourceRange {
+	var absent []checkpoint.SourceRange
+	for _, r := range u.last.Plan.Sources {
+		present := slices.ContainsFunc(u.flow.Sources, func(s Source) bool { return s.Name() == r.Name })
+		if !present {
+			absent = append(absent, checkpoint.SourceRange{Name: r.Name, From: r.To, To: r.To})
+		}
+	}
+	return absent
 }
 
 // writePlan makes a plan durable, before any work.

@@ -25,11 +25,19 @@ type budget struct {
 func (b *budget) reset() { b.used.Store(0) }
 
 func (b *budget) take(n int) error {
-	if used := b.used.Add(int64(n)); used > b.limit {
-		return fmt.Errorf("%w of %d MiB: limit the rows of an epoch with --conf tws.max-rows=N, or raise tws.epoch-memory-mb",
-			ErrEpochTooLarge, b.limit>>20)
+	if b.used.Add(int64(n)) > b.limit {
+		return b.check()
 	}
 	return nil
+}
+
+// check fails if more was taken than there is.
+func (b *budget) check() error {
+	if b.used.Load() <= b.limit {
+		return nil
+	}
+	return fmt.Errorf("%w of %d MiB: limit the rows of an epoch with --conf tws.max-rows=N, or raise tws.epoch-memory-mb",
+		ErrEpochTooLarge, b.limit>>20)
 }
 
 // Exchange moves encoded rows from the lanes of one stage to the state

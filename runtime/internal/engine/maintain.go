@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/tws-go/tws/runtime/checkpoint"
 )
 
 // snapshotState counts what a snapshot would save a recovery from replaying.
@@ -11,6 +13,8 @@ type snapshotState struct {
 	known bool
 	epoch int64 // of the newest snapshot, 0 if there is none
 	bytes int64 // of changelogs since
+
+	verified int64 // the snapshot that was found whole, 0 if none was
 }
 
 // maintain takes a snapshot when one is due and drops what no recovery needs any
@@ -40,12 +44,32 @@ func (u *Unit) countChangelogs() error {
 		if err != nil {
 			return err
 		}
-		u.snapshot = snapshotState{known: true, epoch: epoch}
+		u.snapshot.known, u.snapshot.epoch = true, epoch
+		return u.countSince(epoch)
 	}
-	for _, c := range u.last.Changelogs {
-		u.snapshot.bytes += c.Size
+	u.snapshot.count(u.last)
+	return nil
+}
+
+// countSince counts what earlier runs have written since the last snapshot, and
+// the present epoch.
+func (u *Unit) countSince(snapshot int64) error {
+	for e := snapshot + 1; e <= u.last.Epoch; e++ {
+		d, ok, err := u.dir.Decision(e)
+		if err != nil {
+			return err
+		}
+		if ok {
+			u.snapshot.count(d)
+		}
 	}
 	return nil
+}
+
+func (s *snapshotState) count(d checkpoint.Decision) {
+	for _, c := range d.Changelogs {
+		s.bytes += c.Size
+	}
 }
 
 func (u *Unit) takeSnapshot(ctx context.Context) error {

@@ -38,19 +38,25 @@ func (u *Unit) recover(ctx context.Context) error {
 	return nil
 }
 
-// checkPlan refuses to rerun a plan whose sources the flow no longer has.
+// checkPlan refuses to rerun a plan whose sources the flow no longer has. Behind
+// the flow's own a plan carries the places of absent ones.
 func (u *Unit) checkPlan(p checkpoint.Plan) error {
-	planned := make([]string, len(p.Sources))
-	same := len(p.Sources) == len(u.flow.Sources)
+	same := len(p.Sources) >= len(u.flow.Sources)
+	var planned []string
 	for i, s := range p.Sources {
-		planned[i] = s.Name
-		same = same && s.Name == u.flow.Sources[i].Name()
+		switch {
+		case i < len(u.flow.Sources):
+			same = same && s.Name == u.flow.Sources[i].Name()
+		default:
+			same = same && s.From.Equal(s.To)
+		}
+		planned = append(planned, s.Name)
 	}
 	if same {
 		return nil
 	}
-	return fmt.Errorf("epoch %d is planned but not decided, with sources %q, which the flow no longer has in that order: let it finish with the sources it had, then change them",
-		p.Epoch, planned)
+	return fmt.Errorf("%w: epoch %d is planned but not decided, with sources %q, which the flow no longer has in that order: let it finish with the sources it had, then change them",
+		ErrFlowChanged, p.Epoch, planned)
 }
 
 func (u *Unit) openPartitions(ctx context.Context) error {
@@ -149,7 +155,7 @@ func (u *Unit) restore(n int) (store.Store, int64, error) {
 		return nil, 0, err
 	}
 	if ok {
-		if err := u.dir.VerifySnapshot(epoch); err != nil {
+		if err := u.verifySnapshot(epoch); err != nil {
 			return nil, 0, err
 		}
 		if err := u.config.Stores.Restore(u.dir.SnapshotDir(epoch, n), dir); err != nil {
@@ -157,7 +163,38 @@ func (u *Unit) restore(n int) (store.Store, int64, error) {
 		}
 	}
 	st, err := u.config.Stores.Open(dir)
-	return st, epoch, err
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := u.checkRestored(st, epoch); err != nil {
+		return nil, 0, errors.Join(err, st.Close())
+	}
+	return st, epoch, nil
+}
+
+// verifySnapshot checks a snapshot's files, once for all partitions.
+func (u *Unit) verifySnapshot(epoch int64) error {
+	if u.snapshot.verified == epoch {
+		return nil
+	}
+	if err := u.dir.VerifySnapshot(epoch); err != nil {
+		return err
+	}
+	u.snapshot.verified = epoch
+	return nil
+}
+
+// checkRestored makes sure that a store made from a snapshot is at its epoch, and
+// one made of nothing is empty.
+func (u *Unit) checkRestored(st store.Store, epoch int64) error {
+	mark, ok, err := st.Applied()
+	if err != nil {
+		return err
+	}
+	if mark.Epoch != epoch || ok != (epoch > 0) {
+		return fmt.Errorf("%w: the snapshot of epoch %d holds epoch %d, attempt %d: restore the checkpoint from a copy", checkpoint.ErrCorrupt, epoch, mark.Epoch, mark.Attempt)
+	}
+	return nil
 }
 
 // replay applies the changelogs of the epochs after from.

@@ -362,7 +362,9 @@ func (s *Session) indexTimer(micros int64, id uint16) error {
 func (s *Session) unindexTimer(micros int64, id uint16) error {
 	s.metrics.timersCancelled++
 	s.timers.cancelled(s.group, micros)
-	return s.over.deleteOrdered(s.timeIndexKey(micros, id))
+	key := s.timeIndexKey(micros, id)
+	delete(s.timers.added, string(key))
+	return s.over.deleteOrdered(key)
 }
 
 // take removes a due timer before its handler runs. It reports false if the
