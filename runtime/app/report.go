@@ -77,7 +77,8 @@ func (f logForm) handler(w io.Writer, name string, quiet bool) slog.Handler {
 	return &plainHandler{w: w, name: name, least: least}
 }
 
-// start says how the pipeline runs, and begins to draw. targets are what its
+// start says how the pipeline runs, once it is open, so that what is wrong with
+// the command line comes alone; and it begins to draw. targets are what its
 // flows write: rows on the same terminal would be wiped off by live lines, so
 // then every epoch gets a line that stays.
 func (r *report) start(store string, targets map[string]string) {
@@ -85,6 +86,9 @@ func (r *report) start(store string, targets map[string]string) {
 	trigger, until := "available-now", "until the input ends"
 	if o.trigger > 0 {
 		trigger, until = o.trigger.String(), "an epoch every "+o.trigger.String()+", Ctrl-C stops"
+	}
+	if o.store == "" && !r.env.hasRocks() {
+		r.log.Info(rocksMissing + ", using the memory store; for RocksDB " + rocksRemedy)
 	}
 	if r.form == logLive {
 		r.log.Info(fmt.Sprintf("running, %s; checkpoint %s, tables %s, store %s", until, o.checkpoint, o.tables, store))

@@ -147,9 +147,6 @@ func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipelin
 	if err != nil {
 		return err
 	}
-	if o.store == "" && !e.hasRocks() {
-		r.log.Info(rocksMissing + ", using the memory store; for RocksDB " + rocksRemedy)
-	}
 	stores, err := kind.open()
 	if err != nil {
 		return fmt.Errorf("open the %s store: %w", kind.name, err)
@@ -171,7 +168,6 @@ func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*
 	}()
 	p := tws.NewPipeline(o.pipeline(r, stores))
 	register(p)
-	r.start(stores.Name(), p.Targets())
 	runner, err := p.Open(ctx)
 	if err != nil {
 		if interrupted(ctx, err) {
@@ -179,6 +175,7 @@ func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*
 		}
 		return err
 	}
+	r.start(stores.Name(), p.Targets())
 	err = runner.Run(ctx)
 	return errors.Join(err, runner.Close())
 }

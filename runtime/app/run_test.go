@@ -115,16 +115,18 @@ func TestConfigurationErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ conf, want string }{
 		{"patiense=1m", "pipe: configuration patiense: no flow reads this key; known keys are "},
-		{"tws.partition=3", "configuration tws.partition: no flow reads this key"},
-		{"tws.partitions=0", `configuration tws.partitions: want an integer from 1 to 256, got "0"`},
-		{"drop=perhaps", `configuration drop: want true or false, got "perhaps"`},
-		{"copy.drop=perhaps", `configuration copy.drop: want true or false`},
+		{"tws.partition=3", "pipe: configuration tws.partition: no flow reads this key"},
+		{"tws.partitions=0", `pipe: configuration tws.partitions: want an integer from 1 to 256, got "0"`},
+		{"drop=perhaps", `pipe: flow copy: tws: configuration drop: want true or false, got "perhaps"`},
+		{"copy.drop=perhaps", `pipe: flow copy: tws: configuration copy.drop: want true or false`},
 	} {
 		t.Run(c.conf, func(t *testing.T) {
 			t.Parallel()
 			l := newLine(t)
 			l.do(copyToTable, exitUsage, l.args("--conf", c.conf)...)
-			l.wantErr(c.want)
+			if !strings.HasPrefix(l.err.String(), c.want) || strings.Count(l.err.String(), "\n") != 1 {
+				t.Errorf("stderr is not just %q:\n%s", c.want, l.err.String())
+			}
 		})
 	}
 }
@@ -192,7 +194,7 @@ func TestWrongTables(t *testing.T) {
 		l.feed(fmt.Sprintf("%d.jsonl", n), n, n+1)
 		l.do(copyToTable, exitDone, l.args()...)
 		l.do(copyToTable, exitSink, l.args("--tables", l.path("wrong"))...)
-		l.wantErr(fmt.Sprintf("\npipe: flow copy: table copies: epoch %d is decided but not published: ", n+1),
+		l.wantErr(fmt.Sprintf("pipe: flow copy: table copies: epoch %d is decided but not published: ", n+1),
 			"folder "+l.path("wrong")+"/copies has nothing of ", ": is it the right ", "--tables")
 		for _, twice := range []string{"table copies: ", "is decided", l.path("wrong") + "/copies has"} {
 			if got := strings.Count(l.err.String(), twice); got != 1 {

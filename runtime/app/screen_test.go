@@ -159,7 +159,7 @@ func TestLiveNotStarted(t *testing.T) {
 	t.Parallel()
 	l := onTerminal(t)
 	l.do(copyToTable, exitUsage, l.args("--conf", "typo=1")...)
-	if got := l.shown(); strings.Contains(got, "failed") || !strings.Contains(got, "\npipe: configuration typo: ") {
+	if got := l.shown(); strings.Contains(got, "failed") || !strings.HasPrefix(got, "pipe: configuration typo: ") {
 		t.Errorf("the terminal shows\n%s", got)
 	}
 }
