@@ -242,16 +242,20 @@ tws.lock.json was written by a newer tws-gen than this one.`},
 A processor, state or timer that the lock file knows is not declared any more,
 or under another name. State that was written for it would be lost. Removing
 and renaming will come with schema evolution; until then restore the
-declaration, or delete tws.lock.json and start from a fresh checkpoint.`},
+declaration, or delete tws.lock.json and start with a fresh checkpoint and a
+fresh tables folder (or another table name): with a fresh checkpoint alone all
+rows would go into the existing table once more.`},
 	{Changed, "type of stored state changed", `
 A processor's key type, or the kind or type of a state, differs from that in the
 lock file: the bytes that are stored could not be read. Restore the type,
-declare a new state beside the old one, or delete tws.lock.json and start from a
-fresh checkpoint.`},
+declare a new state beside the old one, or delete tws.lock.json and start with a
+fresh checkpoint and a fresh tables folder (or another table name).`},
 	{StateStruct, "struct used in stored state changed", `
 A struct that is part of a state or key has another set of fields than the lock
 file says. Fields may be reordered and Go names changed as long as the names on
-the wire stay. Structs that are used in rows only may change freely. Restore
-the field, declare a new state with a new type, or delete tws.lock.json and
-start from a fresh checkpoint.`},
+the wire stay. Structs that are used in rows only may change freely, as far as
+the lock is concerned; a table that exists refuses other columns for now.
+Restore the field, declare a new state with a new type, or delete tws.lock.json
+and start with a fresh checkpoint and a fresh tables folder (or another table
+name).`},
 }

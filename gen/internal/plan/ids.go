@@ -8,15 +8,22 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-const restore = "restore it, or delete " + schemas.LockFile + " and start from a fresh checkpoint"
+// startOver is the way out where nothing that was stored has to be kept. With a
+// fresh checkpoint alone every row would go into the old tables once more.
+const startOver = "delete " + schemas.LockFile + " and start with a fresh checkpoint and a fresh tables folder (or another table name)"
+
+const restore = "restore it, or " + startOver
 
 // assignIDs gives every state, timer and field its id: the one in the lock, or
 // the next free one in order of declaration. It returns the new lock. What the
-// lock knows and stored state depends on must still be as it was.
+// lock knows and stored state depends on must still be as it was, which is looked
+// at in a package without faults only: a field whose type is undefined is no lost
+// state.
 func (pl *planner) assignIDs(old *schemas.Lock, path string) *schemas.Lock {
 	if old == nil {
 		old = new(schemas.Lock)
 	}
+	faults := len(pl.diags)
 	a := &assigner{pl: pl, path: path, lock: copyLock(old)}
 	a.adoptRenames()
 	a.stored = a.lock.Stored()
@@ -28,6 +35,9 @@ func (pl *planner) assignIDs(old *schemas.Lock, path string) *schemas.Lock {
 		a.processor(p)
 	}
 	a.lostProcessors()
+	if faults > 0 {
+		pl.diags = pl.diags[:faults]
+	}
 	return a.lock
 }
 
@@ -106,7 +116,7 @@ func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, 
 	if i < 0 {
 		if stored {
 			a.pl.report(a.pl.fieldPos(s, f, 0), diag.StateStruct,
-				"declare a new state with a new type, or delete "+schemas.LockFile+" and start from a fresh checkpoint",
+				"declare a new state with a new type, or "+startOver,
 				"struct %s is part of stored state and has the new field %q", a.pl.typeString(s.Go), f.Wire)
 		}
 		f.ID = locked.NextFieldID
@@ -229,7 +239,7 @@ func (a *assigner) state(s *State, p *Processor, locked *schemas.LockedProcessor
 	sameKey := (was.Key == nil) == (now.Key == nil) && (was.Key == nil || sameType(*was.Key, *now.Key))
 	if was.Kind != now.Kind || !sameKey || !sameType(was.Value, now.Value) {
 		a.pl.diags.Add(s.Pos, diag.Changed,
-			"restore the type, declare a new state beside it, or delete "+schemas.LockFile+" and start from a fresh checkpoint",
+			"restore the type, declare a new state beside it, or "+startOver,
 			"state %q of processor %s changed from %s to %s", now.Name, p.Schema.Name, stateText(was.State), stateText(now))
 	}
 	was.State = now
@@ -264,7 +274,7 @@ func (a *assigner) lostProcessors() {
 	for _, was := range a.lock.Processors {
 		declared := slices.ContainsFunc(a.pl.out.Processors, func(p *Processor) bool { return p.Schema.Name == was.Name })
 		if !was.Removed && !declared {
-			a.pl.diags.Add(a.lockPosition(), diag.Removed, "restore it or its name, or delete "+schemas.LockFile+" and start from a fresh checkpoint",
+			a.pl.diags.Add(a.lockPosition(), diag.Removed, "restore it or its name, or "+startOver,
 				"processor %q is in the lock file and not declared any more, so that its state would be lost", was.Name)
 		}
 	}
