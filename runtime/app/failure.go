@@ -19,7 +19,7 @@ const (
 	exitFailed = 1 // starting again may help
 	exitUsage  = 2 // the command line or the configuration is wrong
 	exitLocked = 3 // another process uses the checkpoint
-	exitSink   = 4 // a table or sink refuses to go on from this checkpoint
+	exitUnfit  = 4 // the checkpoint does not fit the program, its table or its sink
 )
 
 var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
@@ -27,7 +27,7 @@ var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
 	{"1", "the pipeline failed; the checkpoint is intact"},
 	{"2", "wrong command line or configuration"},
 	{"3", "another process uses the checkpoint"},
-	{"4", "a table or sink is not where the checkpoint left it, and a person has to choose"},
+	{"4", "the checkpoint does not fit the program, its table or its sink, and a person has to choose"},
 	{"130, 143", "a second SIGINT or SIGTERM ended the process at once"},
 }}
 
@@ -43,8 +43,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, checkpoint.ErrLocked):
 		return exitLocked
-	case errors.As(err, &moved), errors.Is(err, table.ErrUnpublished):
-		return exitSink
+	case errors.Is(err, tws.ErrFlowChanged), errors.As(err, &moved), errors.Is(err, table.ErrMismatch), errors.Is(err, table.ErrUnpublished):
+		return exitUnfit
 	}
 	return exitFailed
 }
@@ -72,6 +72,8 @@ func (e *env) hint(err error) string {
 		return "nothing of this epoch took effect; to pass over such rows and count them, set OnMalformed: file.Drop on the source"
 	case errors.As(err, &moved) && moved.Location != "":
 		return "--tables names the folder that the pipeline's tables are in"
+	case errors.Is(err, tws.ErrFlowChanged):
+		return "nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint and a fresh --tables"
 	case errors.Is(err, tws.ErrEpochTooLarge):
 		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, or make epochs smaller with --conf tws.max-rows=N"
 	}

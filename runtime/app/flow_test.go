@@ -137,6 +137,53 @@ func countToTable(p *tws.Pipeline) {
 	})
 }
 
+// recounter is counter with another name, which its stored state does not fit.
+type recounter struct{ counter }
+
+func (r *recounter) BindTWS(b *tws.Binder) tws.Binding[int64, reading, reading] {
+	binding := r.counter.BindTWS(b)
+	binding.Processor.Name = "recounter"
+	binding.Fingerprint = binding.Processor.Fingerprint()
+	return binding
+}
+
+// recountToTable is countToTable after its processor was renamed.
+func recountToTable(p *tws.Pipeline) {
+	var counts tws.StreamingTable[reading]
+	tws.AddTable(p, &counts, tws.TableOptions{Name: "counts"})
+	tws.AppendFlow(p, &counts, "count", func(f *tws.Flow) tws.Stream[reading] {
+		byID := tws.GroupBy(readings(f), func(r reading) int64 { return r.ID })
+		return tws.TransformWithState(byID, func() *recounter { return &recounter{} })
+	})
+}
+
+// copyToOther is copyToTable after its table was renamed.
+func copyToOther(p *tws.Pipeline) {
+	var other tws.StreamingTable[reading]
+	tws.AddTable(p, &other, tws.TableOptions{Name: "other"})
+	tws.AppendFlow(p, &other, "copy", readings)
+}
+
+// narrow is a reading whose row type has lost the column name.
+type narrow reading
+
+func (*narrow) TWSRow() *tws.Row[narrow] {
+	return &tws.Row[narrow]{
+		Type: "app.narrow", Columns: readingRow.Columns[:1],
+		DecodeJSON:    func(src []byte, v *narrow) error { return readingRow.DecodeJSON(src, (*reading)(v)) },
+		AppendColumns: func(w tws.ColumnWriter, v *narrow) { w.Int(v.ID) },
+	}
+}
+
+// narrowToTable is copyToTable after its rows lost a column.
+func narrowToTable(p *tws.Pipeline) {
+	var copies tws.StreamingTable[narrow]
+	tws.AddTable(p, &copies, tws.TableOptions{Name: "copies"})
+	tws.AppendFlow(p, &copies, "copy", func(f *tws.Flow) tws.Stream[narrow] {
+		return tws.ReadStream(f, file.JSON[narrow]{Path: f.String("input", ""), Name: "readings"})
+	})
+}
+
 // panicking is a pipeline whose flow function panics.
 func panicking(p *tws.Pipeline) {
 	tws.AppendFlow(p, tws.NewSink(console.JSON[reading]{}), "bad", func(*tws.Flow) tws.Stream[reading] { panic("flow function") })

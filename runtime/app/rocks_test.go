@@ -38,7 +38,7 @@ func TestRocksThenMem(t *testing.T) {
 	l.feed("a.jsonl", 0, 3)
 	l.do(countToTable, exitDone, l.args("--conf", "tws.snapshot-epochs=1")...)
 	l.feed("b.jsonl", 3, 4)
-	l.do(countToTable, exitFailed, l.args("--store", "mem")...)
+	l.do(countToTable, exitUnfit, l.args("--store", "mem")...)
 	l.wantErr("snapshots were made by the rocks store", "run with --store rocks, in a binary that has it")
 	l.do(countToTable, exitDone, l.args()...)
 	l.wantErr("rows_in=1")

@@ -185,6 +185,32 @@ func TestSecondInstance(t *testing.T) {
 	l.do(copyToTable, exitDone, l.args()...)
 }
 
+// A program that does not fit its checkpoint or its table is refused until a
+// person has chosen; the one that fits goes on.
+func TestChangedProgram(t *testing.T) {
+	t.Parallel()
+	const hint = "\nhint: nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint and a fresh --tables\n"
+	for name, c := range map[string]struct {
+		before, after func(*tws.Pipeline)
+		want          []string
+	}{
+		"processor": {countToTable, recountToTable, []string{"pipe: flow count: ", "processor recounter does not fit its stored state", hint}},
+		"target":    {copyToTable, copyToOther, []string{"pipe: flow copy: ", "target table copies, the flow now writes table other", hint}},
+		"columns":   {copyToTable, narrowToTable, []string{"pipe: flow copy: ", "column name (string) of the table is not in the row type"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLine(t)
+			l.feed("a.jsonl", 0, 2)
+			l.do(c.before, exitDone, l.args()...)
+			l.do(c.after, exitUnfit, l.args()...)
+			l.wantErr(c.want...)
+			l.do(c.before, exitDone, l.args()...)
+			l.do(c.after, exitDone, l.args("--checkpoint", l.path("fresh"), "--tables", l.path("fresh tables"))...)
+		})
+	}
+}
+
 // Another folder of tables than the checkpoint's is asked about, whether or not
 // the last epoch could be the table's first.
 func TestWrongTables(t *testing.T) {
@@ -193,7 +219,7 @@ func TestWrongTables(t *testing.T) {
 	for n := range 3 {
 		l.feed(fmt.Sprintf("%d.jsonl", n), n, n+1)
 		l.do(copyToTable, exitDone, l.args()...)
-		l.do(copyToTable, exitSink, l.args("--tables", l.path("wrong"))...)
+		l.do(copyToTable, exitUnfit, l.args("--tables", l.path("wrong"))...)
 		l.wantErr(fmt.Sprintf("pipe: flow copy: table copies: epoch %d is decided but not published: ", n+1),
 			"folder "+l.path("wrong")+"/copies has nothing of ", ": is it the right ", "--tables")
 		for _, twice := range []string{"table copies: ", "is decided", l.path("wrong") + "/copies has"} {
@@ -247,7 +273,7 @@ func TestCopiedCheckpoint(t *testing.T) {
 			l.do(copyToTable, exitDone, l.args()...)
 			before := l.rows("copies")
 
-			l.do(copyToTable, exitSink, l.args("--checkpoint", l.path("copy"))...)
+			l.do(copyToTable, exitUnfit, l.args("--checkpoint", l.path("copy"))...)
 			l.wantErr("table copies: ", "--fork")
 			l.wantRows("copies", before)
 			l.do(copyToTable, exitDone, l.args("--checkpoint", l.path("copy"), "--fork")...)

@@ -218,18 +218,22 @@ func (t *table) missing(p *publication, f stagedFile) string {
 	return ""
 }
 
-// unpublishedError stops a unit until a person has chosen. It matches
-// ErrUnpublished and does not say it: whoever publishes knows which table and
-// which epoch it is, and that the epoch is decided.
-type unpublishedError struct{ text string }
-
+// unpublished refuses a publication. It leaves to whoever publishes to say which
+// table and which epoch it is, and that the epoch is decided.
 func unpublished(reason, choice string) error {
-	return &unpublishedError{"table: " + reason + ": " + choice + " and start again, or write to another table with a fresh checkpoint"}
+	return &choiceError{"table: " + reason + ": " + choice + " and start again, or write to another table with a fresh checkpoint", ErrUnpublished}
 }
 
-func (e *unpublishedError) Error() string { return e.text }
+// choiceError stops a unit until a person has chosen. It matches kind, and its
+// text names the choices.
+type choiceError struct {
+	text string
+	kind error
+}
 
-func (e *unpublishedError) Is(target error) bool { return target == ErrUnpublished }
+func (e *choiceError) Error() string { return e.text }
+
+func (e *choiceError) Is(target error) bool { return target == e.kind }
 
 // append commits the publications as the log's next version.
 func (t *table) append(ps []*publication) error {

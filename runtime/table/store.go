@@ -55,7 +55,7 @@ func (s *Store) Path(name string) string { return filepath.Join(s.dir, name) }
 
 // Open opens a table for one commit unit and creates it if there is none. It
 // refuses a table whose columns differ from spec's and one that asks more of a
-// writer than this package does.
+// writer than this package does, with an error that matches [ErrMismatch].
 func (s *Store) Open(ctx context.Context, spec stream.TableSpec, unit stream.Unit) (stream.TableSink, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,6 +116,11 @@ func checkpointOf(appID, flow string) (checkpoint string, ok bool) {
 	checkpoint, ok = strings.CutSuffix(rest, "/"+flow+"/0")
 	return checkpoint, ours && ok && checkpoint != "" && !strings.Contains(checkpoint, "/")
 }
+
+// ErrMismatch marks an error of Open that needs a person: the table's columns are
+// not the row type's, or it asks more of a writer than this package does. Nothing
+// was written.
+var ErrMismatch = errors.New("the table does not take these rows")
 
 // ErrUnpublished marks an error of Publish that needs a person: the epoch is
 // decided, its rows are staged, and the table does not take them as it is.

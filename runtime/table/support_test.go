@@ -108,6 +108,8 @@ func TestUnsupportedTables(t *testing.T) {
 					}
 				} else if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: %v, want %q", way, err, test.want)
+				} else if way == "Open" && !errors.Is(err, ErrMismatch) {
+					t.Errorf("Open: %v, want ErrMismatch", err)
 				}
 			}
 		})
@@ -236,8 +238,8 @@ func TestOpenWithOtherColumns(t *testing.T) {
 	openTable(t, s, "t", unit("c", "f"), fields("a", schemas.Int64, "b", schemas.String, "c", schemas.Bool))
 	_, err := sameStore(t, s.dir).Open(context.Background(),
 		stream.TableSpec{Name: "t", Columns: fields("a", schemas.Bytes, "c", schemas.Bool, "d", schemas.Duration)}, unit("c", "f"))
-	if err == nil {
-		t.Fatal("Open accepted other columns")
+	if !errors.Is(err, ErrMismatch) {
+		t.Fatalf("Open: %v, want ErrMismatch", err)
 	}
 	want := "table: open t: the table's columns are not the row type's: column a is long in the table and binary in the row type; " +
 		"column d (long (duration)) is not in the table; column b (string) of the table is not in the row type: " +

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -50,7 +49,7 @@ func (t *table) ensure(spec stream.TableSpec, row *column) error {
 		return err
 	}
 	if err := checkWritable(t.state.protocol, t.state.meta, t.state.row); err != nil {
-		return err
+		return &choiceError{err.Error(), ErrMismatch}
 	}
 	added := t.state.addedByOthers()
 	for _, c := range t.state.row.children {
@@ -59,8 +58,8 @@ func (t *table) ensure(spec stream.TableSpec, row *column) error {
 		}
 	}
 	if diffs := differences(row, t.state.row, added); len(diffs) > 0 {
-		return fmt.Errorf("the table's columns are not the row type's: %s: a table's columns cannot be changed yet: take the change back, or write to a table of another name",
-			strings.Join(diffs, "; "))
+		return &choiceError{"the table's columns are not the row type's: " + strings.Join(diffs, "; ") +
+			": a table's columns cannot be changed yet: take the change back, or write to a table of another name", ErrMismatch}
 	}
 	return nil
 }
