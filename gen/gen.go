@@ -79,6 +79,9 @@ type Result struct {
 	// Diagnostics are the faults found. If there are any, nothing must be
 	// written.
 	Diagnostics diag.List
+	// Warnings are diagnostics without a code: what may be meant as it is, so
+	// that files are written all the same.
+	Warnings diag.List
 	// Packages is the number of annotated packages.
 	Packages int
 }
@@ -110,6 +113,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		}
 	}
 	result.Diagnostics = result.Diagnostics.Sorted()
+	result.Warnings = result.Warnings.Sorted()
 	return result, nil
 }
 
@@ -127,6 +131,7 @@ func (r *Result) add(loader *load.Loader, p *load.Package) error {
 	}
 	planned := plan.New(p, lock.content, lock.path)
 	r.Diagnostics = append(r.Diagnostics, planned.Diagnostics...)
+	r.Warnings = append(r.Warnings, planned.Warnings...)
 	if planned.Package == nil {
 		r.stale(p, "", lock, planned.Lock == nil)
 		return nil

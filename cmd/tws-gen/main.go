@@ -159,6 +159,9 @@ func (c *command) do(ctx context.Context, verb string, args []string) (int, erro
 		}
 		return exitFaults, nil
 	}
+	if err := result.Warnings.Write(c.stderr, c.workDir()); err != nil {
+		return exitUsage, err
+	}
 	if verb == "check" {
 		return c.check(result)
 	}

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// Diagnostic is one fault in the user's input.
+// Diagnostic is one fault in the user's input. One without a code is a warning.
 type Diagnostic struct {
 	Pos     token.Position
 	Code    Code
@@ -36,7 +36,11 @@ func (d Diagnostic) text(path string) string {
 	if d.Pos.Line > 0 {
 		at = fmt.Sprintf("%s:%d:%d", path, d.Pos.Line, d.Pos.Column)
 	}
-	text := fmt.Sprintf("%s: error[%s]: %s", at, d.Code, d.Message)
+	kind := "warning"
+	if d.Code != "" {
+		kind = "error[" + string(d.Code) + "]"
+	}
+	text := fmt.Sprintf("%s: %s: %s", at, kind, d.Message)
 	if d.Fix != "" {
 		text += "\n\tfix: " + d.Fix
 	}

@@ -26,6 +26,8 @@ type Result struct {
 	// any more. The lock given to New is not changed.
 	Lock        *schemas.Lock
 	Diagnostics diag.List
+	// Warnings are diagnostics without a code: what may be meant as it is.
+	Warnings diag.List
 }
 
 // New plans a package that parses. lock is the current lock, nil if there is
@@ -55,11 +57,12 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 	pl.indexFields()
 	pl.processors()
 	pl.wiring(directives)
+	pl.unmarked()
 	if !pl.annotated() {
 		if len(p.Old) > 0 {
 			lock = pl.withoutAnnotations(lock, lockPath)
 		}
-		return Result{Lock: lock, Diagnostics: pl.diags}
+		return Result{Lock: lock, Diagnostics: pl.diags, Warnings: pl.warnings}
 	}
 	pl.collectRows()
 	pl.nameStructs()
@@ -69,7 +72,7 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 	pl.collisions()
 	pl.constraint()
 	pl.sort()
-	return Result{Package: pl.out, Lock: next, Diagnostics: pl.diags}
+	return Result{Package: pl.out, Lock: next, Diagnostics: pl.diags, Warnings: pl.warnings}
 }
 
 // planner is the state of planning one package.
@@ -78,6 +81,8 @@ type planner struct {
 	runtime *types.Package // nil if the package does not reach it
 	out     *Package
 	diags   diag.List
+	// warnings have no code.
+	warnings diag.List
 
 	structs map[string]*structPlan    // by type string with full paths
 	fields  map[*types.Var]*ast.Field // of the package's own structs
