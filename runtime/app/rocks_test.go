@@ -3,6 +3,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,25 @@ func TestRocks(t *testing.T) {
 	}
 	l.do(countToTable, exitUsage, l.args("--store", "disk")...)
 	l.wantErr(`--store: want rocks or mem, got "disk"`)
+}
+
+// Without a snapshot either store goes on.
+func TestRocksOrMem(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.env.stores = builtStores()
+	want := 0
+	for n, store := range []string{"mem", "rocks", "mem", "rocks"} {
+		l.feed(fmt.Sprintf("%d.jsonl", n), n, n+1)
+		l.do(countToTable, exitDone, l.args("--quiet", "--store", store)...)
+		if l.err.String() != "" {
+			t.Errorf("with the %s store:\n%s", store, l.err.String())
+		}
+		want += 2 // the row and its timer
+	}
+	if got := len(l.rows("counts")); got != want {
+		t.Errorf("%d rows, want %d", got, want)
+	}
 }
 
 // A checkpoint's snapshots are of the store that took them: the other one is

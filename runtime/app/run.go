@@ -63,7 +63,7 @@ func (o *runOptions) options() []option {
 		{"checkpoint", "DIR", "the folder of the checkpoint: what has been read, the state and the timers. Created if absent (default " + defaultCheckpoint + ")", text(&o.checkpoint)},
 		{"tables", "DIR", "the folder of the streaming tables, a folder each (default " + defaultTables + ")", text(&o.tables)},
 		{"trigger", "WHEN", "available-now: read what is there and end; or a duration such as 10s: an epoch that often, until stopped (default available-now)", o.setTrigger},
-		{"store", "rocks|mem", "where state is kept while running: on disk, or all of it in memory. Both are rebuilt from the checkpoint, which stays with its store (default rocks, or mem in a build without RocksDB)", text(&o.store)},
+		{"store", "rocks|mem", "where state is kept while running: on disk, or all of it in memory. Both are rebuilt from the checkpoint: either can go on until there is a snapshot, then the one that took it is needed (default rocks, or mem in a build without RocksDB)", text(&o.store)},
 		{"conf", "KEY=VALUE", "configuration for the flows, or for the engine if the key begins with tws. May be given many times; of two values for one key the last one counts", o.setConf},
 		{"max-epochs", "N", "end after N epochs of each flow (default 0: no limit)", o.setMaxEpochs},
 		{"fork", "", "give the checkpoint an identity of its own, so that a copy of a checkpoint goes on as a pipeline of its own. Give it once, on the first run of the copy", func(string) error { o.fork = true; return nil }},
