@@ -75,7 +75,7 @@ func (e *ConfigError) Error() string { return "tws: configuration " + e.Key + ":
 
 // errNotGenerated says what is missing when a type has no generated code.
 func errNotGenerated(what string) error {
-	return fmt.Errorf("tws: %s has no generated code: run go generate ./...", what)
+	return fmt.Errorf("tws: %s has no generated code: run go generate ./... in its module", what)
 }
 
 func wrapCallback(processor, callback string, key any, err error) error {

@@ -31,7 +31,7 @@ func TransformWithState[K, In, B, Out any, P StatefulProcessor[K, In, Out]](g Gr
 		return S[Out, B]{t.out}
 	}
 	if t.binding.Fingerprint != t.binding.Processor.Fingerprint() {
-		f.fail(fmt.Errorf("processor %s: the generated code does not match its own fingerprint, as after a merge or an edit by hand: run go generate ./...", t.binding.Processor.Name))
+		f.fail(fmt.Errorf("processor %s: the generated code does not match its own fingerprint, as after a merge or an edit by hand: run go generate ./... in its module", t.binding.Processor.Name))
 	}
 	if t.binding.Processor.TimeMode == schemas.TimeEvent {
 		f.fail(fmt.Errorf("processor %s: time=event needs a watermark on its input, which this version does not have; use time=processing", t.binding.Processor.Name))

@@ -1,3 +1,5 @@
+// Package crash stops the heartbeat pipeline at every point of the commit order,
+// and kills it at random moments, and demands that nothing is lost or doubled.
 package crash
 
 import (
@@ -14,10 +16,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tws-go/tws/golden/crash/internal/pipeline"
+	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/checkpoint"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/table"
 )
+
+// layout is a run's folder with what tests do there.
+type layout struct{ pipeline.Layout }
+
+func at(dir string) layout { return layout{pipeline.Layout{Dir: dir}} }
+
+// withInput is a new folder with input files.
+func withInput(t *testing.T, files int) layout {
+	t.Helper()
+	l := at(t.TempDir())
+	if err := l.WriteInput(0, files); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// run runs the pipeline over everything that is there.
+func run(l layout, stores store.Engine, atPoint func(tws.Point) error, conf map[string]string) error {
+	return pipeline.Run(l.Layout, pipeline.Options{Stores: stores, AtPoint: atPoint, Conf: conf, NoSync: true})
+}
 
 // outcome is what a run leaves: the rows of the table in their order, and every
 // state entry of every partition.
@@ -30,7 +54,7 @@ type outcome struct {
 func (l layout) table(t *testing.T) []string {
 	t.Helper()
 	var rows []string
-	err := table.ReadRows(context.Background(), filepath.Join(l.tables(), "sensorAlerts"), func(row []byte) error {
+	err := table.ReadRows(context.Background(), filepath.Join(l.Tables(), "sensorAlerts"), func(row []byte) error {
 		rows = append(rows, string(row))
 		return nil
 	})
@@ -44,12 +68,12 @@ func (l layout) table(t *testing.T) []string {
 func (l layout) undisturbed(t *testing.T) outcome {
 	t.Helper()
 	o := outcome{rows: l.table(t)}
-	c, err := checkpoint.Open(l.checkpoint(), checkpoint.Options{NoSync: true})
+	c, err := checkpoint.Open(l.Checkpoint(), checkpoint.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	f, err := c.Flow(flowName)
+	f, err := c.Flow(pipeline.Flow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +129,7 @@ func (l layout) mustEqual(t *testing.T, stores store.Engine, want outcome) {
 		t.Errorf("the table differs (-undisturbed +disturbed):\n%s", diff)
 	}
 	for n, state := range want.state {
-		dir := filepath.Join(l.checkpoint(), "flows", flowName, "store", storeName(t, l, n))
+		dir := filepath.Join(l.Checkpoint(), "flows", pipeline.Flow, "store", storeName(t, l, n))
 		st, err := stores.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +144,7 @@ func (l layout) mustEqual(t *testing.T, stores store.Engine, want outcome) {
 // storeName finds the folder of a partition's working store.
 func storeName(t *testing.T, l layout, n int) string {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(l.checkpoint(), "flows", flowName, "store"))
+	entries, err := os.ReadDir(filepath.Join(l.Checkpoint(), "flows", pipeline.Flow, "store"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,12 +181,12 @@ func equalStore(t *testing.T, st store.Store, want map[string]string) {
 // works in the background, so a copy counts only if nothing changed meanwhile.
 func (l layout) copyTo(dir string) (layout, error) {
 	for try := 0; ; try++ {
-		to := layout{filepath.Join(dir, strconv.Itoa(try))}
+		to := at(filepath.Join(dir, strconv.Itoa(try)))
 		before, err := l.listing()
 		if err != nil {
 			return to, err
 		}
-		err = os.CopyFS(to.dir, os.DirFS(l.dir))
+		err = os.CopyFS(to.Dir, os.DirFS(l.Dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return to, err
 		}
@@ -179,7 +203,7 @@ func (l layout) copyTo(dir string) (layout, error) {
 // listing is every file with its size.
 func (l layout) listing() (map[string]int64, error) {
 	files := map[string]int64{}
-	err := filepath.WalkDir(l.dir, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(l.Dir, func(path string, d os.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // gone meanwhile; the listing after shows it
 		}
@@ -196,7 +220,7 @@ func (l layout) listing() (map[string]int64, error) {
 
 // copyTimes makes the copied input as old as the original.
 func (l layout) copyTimes(to layout) error {
-	entries, err := os.ReadDir(l.input())
+	entries, err := os.ReadDir(l.Input())
 	if err != nil {
 		return err
 	}
@@ -205,7 +229,7 @@ func (l layout) copyTimes(to layout) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Chtimes(filepath.Join(to.input(), e.Name()), info.ModTime(), info.ModTime()); err != nil {
+		if err := os.Chtimes(filepath.Join(to.Input(), e.Name()), info.ModTime(), info.ModTime()); err != nil {
 			return err
 		}
 	}
@@ -214,8 +238,8 @@ func (l layout) copyTimes(to layout) error {
 
 // replaceTables gives a run the tables of another.
 func replaceTables(l, of layout) error {
-	if err := os.RemoveAll(l.tables()); err != nil {
+	if err := os.RemoveAll(l.Tables()); err != nil {
 		return err
 	}
-	return os.CopyFS(l.tables(), os.DirFS(of.tables()))
+	return os.CopyFS(l.Tables(), os.DirFS(of.Tables()))
 }

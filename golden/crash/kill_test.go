@@ -2,66 +2,111 @@ package crash
 
 import (
 	"bufio"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
-	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/golden/crash/internal/pipeline"
 )
 
-// childFolder makes the test binary run the pipeline in that folder, as a process
-// of its own that a test can kill; childStore says over which store.
-const (
-	childFolder = "TWS_CRASH_FOLDER"
-	childStore  = "TWS_CRASH_STORE"
-)
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childFolder); dir != "" {
-		os.Exit(child(dir, os.Getenv(childStore)))
-	}
-	os.Exit(m.Run())
-}
-
-// child runs the pipeline. At every point of the commit order it prints a line and
-// waits for one, so that it never gets far ahead of the one who kills it.
-func child(dir, storeName string) int {
-	stores, err := engines[storeName]()
-	if err == nil {
-		err = run(layout{dir}, stores, func(p tws.Point) error {
-			fmt.Println(p)
-			_, err := os.Stdin.Read(make([]byte, 1))
-			return err
-		}, small)
-	}
+// build builds the pipeline as a program.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "pipeline")
+	out, err := exec.Command("go", "build", "-o", binary, "./cmd/pipeline").CombinedOutput()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		t.Fatalf("build the pipeline: %v\n%s", err, out)
 	}
-	return 0
+	return binary
 }
+
+// dice is a random source whose seed the test tells.
+func dice(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// minKills is how often a pipeline must have been killed for a test to count.
+const minKills = 30
 
 // A process that is killed again and again, at random moments, comes to the same
-// table and the same state as one that runs undisturbed. B-37, B-84
+// table and the same state as one that runs undisturbed. New input waits for it at
+// every start, and it waits for the disk as in production. B-37, B-84
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	want := baseline(t)
-	for name := range engines {
+	binary := build(t)
+	for name := range pipeline.Engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			random := rand.New(rand.NewPCG(seed, 0))
-			l := layout{t.TempDir()}
-			l.writeInput(t)
+			random := dice(t)
+			l := at(t.TempDir())
+			files, kills := 0, 0
+			for tries := 1; kills < minKills; tries++ {
+				if tries > 20*minKills {
+					t.Fatalf("killed %d times in %d tries", kills, tries)
+				}
+				if err := l.WriteInput(files, files+2); err != nil {
+					t.Fatal(err)
+				}
+				files += 2
+				if killed(t, binary, l, name, time.Duration(random.IntN(150))*time.Millisecond) {
+					kills++
+				}
+			}
+			t.Logf("killed %d times over %d files", kills, files)
+			for range 2 { // the first finishes the run that was cut short, the second reads what came since
+				if out, err := exec.Command(binary, l.Dir, name).CombinedOutput(); err != nil {
+					t.Fatalf("the last run: %v\n%s", err, out)
+				}
+			}
+			l.mustEqual(t, open(t, name), baseline(t, files))
+		})
+	}
+}
+
+// killed runs the pipeline and kills it after a while. It reports false when the
+// pipeline came to its end before.
+func killed(t *testing.T, binary string, l layout, storeName string, after time.Duration) bool {
+	t.Helper()
+	cmd := exec.Command(binary, l.Dir, storeName)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may have ended
+	defer kill.Stop()
+	err := cmd.Wait()
+	if err != nil && cmd.ProcessState.Exited() {
+		t.Fatalf("the pipeline failed: %v", err)
+	}
+	return err != nil
+}
+
+// killAfter is how many points a process passes, on average, before it is killed
+// on its way to the next.
+const killAfter = 8
+
+// The same with kills that come everywhere between the points of the commit order,
+// however fast or slow the machine is.
+func TestKilledBetweenPoints(t *testing.T) {
+	t.Parallel()
+	want := baseline(t, pipeline.Files)
+	binary := build(t)
+	for name := range pipeline.Engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			random := dice(t)
+			l := withInput(t, pipeline.Files)
 			kills := 0
-			for runChild(t, l, name, 1+random.IntN(2*killAfter)) {
+			for killedInStep(t, binary, l, name, 1+random.IntN(2*killAfter)) {
 				kills++
 			}
 			t.Logf("killed %d times", kills)
-			if kills < 30 {
+			if kills < minKills {
 				t.Errorf("killed %d times only; make the input longer", kills)
 			}
 			l.mustEqual(t, open(t, name), want)
@@ -69,15 +114,11 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
-// killAfter is how many points a process passes, on average, before it is killed.
-const killAfter = 8
-
-// runChild starts the pipeline, lets it pass some points and kills it on its way
-// to the next. It reports false when the pipeline has come to its end instead.
-func runChild(t *testing.T, l layout, storeName string, points int) (killed bool) {
+// killedInStep starts the pipeline, lets it pass some points and kills it. It
+// reports false when the pipeline has come to its end instead.
+func killedInStep(t *testing.T, binary string, l layout, storeName string, points int) bool {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childFolder+"="+l.dir, childStore+"="+storeName)
+	cmd := exec.Command(binary, l.Dir, storeName, "step")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tws-go/tws/golden/crash/internal/pipeline"
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/store/mem"
 	"github.com/tws-go/tws/runtime/stream"
 )
 
-// newMem makes a memory store engine.
-func newMem() (store.Engine, error) { return mem.New(), nil }
-
 // open makes a state store engine that the test closes at its end.
 func open(t *testing.T, name string) store.Engine {
 	t.Helper()
-	e, err := engines[name]()
+	e, err := pipeline.Engines[name]()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,20 +27,18 @@ func open(t *testing.T, name string) store.Engine {
 	return e
 }
 
-// everything keeps all changelogs; small makes snapshots and retention happen in
-// every run.
+// everything keeps all changelogs; small makes snapshots and retention happen.
 var (
 	everything = map[string]string{"tws.retain-epochs": "1000", "tws.partitions": "2"}
-	small      = map[string]string{"tws.retain-epochs": "4", "tws.snapshot-epochs": "6", "tws.partitions": "2"}
+	small      = pipeline.Small()
 )
 
 var errCrash = errors.New("crash")
 
 // baseline is the outcome of a run that nothing disturbs.
-func baseline(t *testing.T) outcome {
+func baseline(t *testing.T, files int) outcome {
 	t.Helper()
-	l := layout{t.TempDir()}
-	l.writeInput(t)
+	l := withInput(t, files)
 	if err := run(l, mem.New(), nil, everything); err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +54,8 @@ func baseline(t *testing.T) outcome {
 // there. B-37, B-84, C-187
 func TestCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	want := baseline(t)
-	for name := range engines {
+	want := baseline(t, pipeline.Files)
+	for name := range pipeline.Engines {
 		for _, point := range tws.Points() {
 			t.Run(fmt.Sprintf("%s/%s", name, point), func(t *testing.T) {
 				t.Parallel()
@@ -74,8 +70,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 
 func crashAt(t *testing.T, stores store.Engine, point tws.Point, visit int, want outcome) {
 	t.Helper()
-	l := layout{t.TempDir()}
-	l.writeInput(t)
+	l := withInput(t, pipeline.Files)
 	var left layout
 	visits := 0
 	err := run(l, stores, func(p tws.Point) error {
@@ -104,18 +99,17 @@ func crashAt(t *testing.T, stores store.Engine, point tws.Point, visit int, want
 }
 
 // A checkpoint that was copied while its table stayed behind at the original is
-// refused once the original has gone on; with --fork it is a pipeline of its own.
+// refused once the original has gone on, and the table stays as it is.
 func TestCopiedCheckpoint(t *testing.T) {
 	t.Parallel()
-	l := layout{t.TempDir()}
-	l.writeInput(t)
+	l := withInput(t, pipeline.Files)
 	epochsSeen := 0
 	var old layout
 	err := run(l, mem.New(), func(p tws.Point) error {
 		if p != "after-apply" {
 			return nil
 		}
-		if epochsSeen++; epochsSeen == epochs/2 {
+		if epochsSeen++; epochsSeen == pipeline.Files/2 {
 			var err error
 			old, err = l.copyTo(t.TempDir())
 			return err

@@ -358,7 +358,10 @@ func TestOpenRemovesTemps(t *testing.T) {
 	for _, p := range places {
 		must(t, os.WriteFile(filepath.Join(dir, p, ".tmp-0123"), []byte("half a rec"), 0o666))
 	}
-	must(t, os.MkdirAll(filepath.Join(dir, "flows/flow/snapshots/.tmp-"+epochName(1), "0"), 0o777))
+	unfinished := []string{"flows/flow/snapshots/.tmp-" + epochName(1), "flows/flow/store/.tmp-1234"}
+	for _, p := range unfinished {
+		must(t, os.MkdirAll(filepath.Join(dir, p, "0"), 0o777))
+	}
 	// What is not ours stays: a store's and a snapshot's own files, strays.
 	keep := []string{"flows/flow/store/0/.tmp-1", "flows/flow/snapshots/" + epochName(1) + "/0/.tmp-1", "flows/a b/.tmp-1"}
 	for _, p := range keep {
@@ -368,8 +371,10 @@ func TestOpenRemovesTemps(t *testing.T) {
 	}
 	open(t, dir, nil)
 	wantSameTree(t, readTree(t, dir), before)
-	if _, err := os.Stat(filepath.Join(dir, "flows/flow/snapshots/.tmp-"+epochName(1))); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("unfinished snapshot: %v", err)
+	for _, p := range unfinished {
+		if _, err := os.Stat(filepath.Join(dir, p)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", p, err)
+		}
 	}
 }
 

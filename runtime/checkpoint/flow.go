@@ -87,7 +87,7 @@ func removeFlowTemps(dir string) error {
 	if f.readMeta() != nil {
 		return nil // Checkpoint.Flow reports it
 	}
-	dirs := []string{dir}
+	dirs := []string{dir, filepath.Join(dir, "store")} // of a store that was being made anew
 	for _, d := range flowDirs {
 		dirs = append(dirs, filepath.Join(dir, d))
 	}

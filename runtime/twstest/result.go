@@ -58,7 +58,7 @@ func (r *Result[T]) jsonLines() []byte {
 	r.t.Helper()
 	codec := stream.RowOf[T]()
 	if codec == nil {
-		r.t.Fatalf("twstest: row type %T has no generated code: run go generate ./...", *new(T))
+		r.t.Fatalf("twstest: row type %T has no generated code: run go generate ./... in its module", *new(T))
 	}
 	var b []byte
 	for i := range r.rows {

@@ -179,7 +179,7 @@ func MkdirAll(dir string, sync bool) error {
 		if !info.IsDir() {
 			return fmt.Errorf("durable: create directory %s: a file of that name is in the way", dir)
 		}
-		return nil
+		return syncParent(dir, sync)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("durable: create directory: %w", err)
@@ -200,6 +200,19 @@ func MkdirAll(dir string, sync bool) error {
 		return err
 	}
 	return SyncDir(parent)
+}
+
+// syncParent makes the name of a directory durable that exists already: a process
+// that was killed may have created it and not come to that. Whoever may not read
+// the parent did not create it there.
+func syncParent(dir string, sync bool) error {
+	if !sync {
+		return nil
+	}
+	if err := SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
 }
 
 // RemoveTemps removes the temporary files and directories that crashes left in

@@ -73,7 +73,11 @@ func (e *epoch) forgetPlan(err error) error {
 
 func (e *epoch) begin(ctx context.Context) (err error) {
 	u := e.unit
-	if e.attempt, err = u.dir.StartAttempt(e.plan.Epoch); err != nil {
+	err = u.between(BeforeAttempt, AfterAttempt, func() error {
+		e.attempt, err = u.dir.StartAttempt(e.plan.Epoch)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	e.stats.Attempt = e.attempt
@@ -141,13 +145,8 @@ func (e *epoch) prepare(ctx context.Context) error {
 		Epoch: e.plan.Epoch, Attempt: e.attempt, Plan: e.plan,
 		Changelogs: make([]stream.Artefact, len(u.partitions)),
 	}
-	if err := u.at(BeforeChangelogs); err != nil {
-		return err
-	}
-	if err := e.writeChangelogs(ctx); err != nil {
-		return err
-	}
-	if err := u.at(AfterChangelogs); err != nil {
+	err := u.between(BeforeChangelogs, AfterChangelogs, func() error { return e.writeChangelogs(ctx) })
+	if err != nil {
 		return err
 	}
 	if err := u.at(BeforeStage); err != nil {
@@ -184,14 +183,13 @@ func (e *epoch) writeChangelogs(ctx context.Context) error {
 
 func (e *epoch) decide(context.Context) error {
 	u := e.unit
-	if err := u.at(BeforeDecide); err != nil {
-		return err
-	}
-	if err := u.dir.Decide(e.decision); err != nil {
-		return err
-	}
-	u.last, u.undecided, u.inherited = e.decision, nil, false
-	return u.at(AfterDecide)
+	return u.between(BeforeDecide, AfterDecide, func() error {
+		if err := u.dir.Decide(e.decision); err != nil {
+			return err
+		}
+		u.last, u.undecided, u.inherited = e.decision, nil, false
+		return nil
+	})
 }
 
 func (e *epoch) publish(ctx context.Context) error {
@@ -199,16 +197,11 @@ func (e *epoch) publish(ctx context.Context) error {
 	if err := u.publish(ctx, e.decision); err != nil {
 		return err
 	}
-	if err := u.at(BeforeApply); err != nil {
-		return err
-	}
-	err := e.eachPartition(ctx, func(_ context.Context, p *partition) error {
-		return u.apply(p, e.decision, e.batches[p.number])
+	return u.between(BeforeApply, AfterApply, func() error {
+		return e.eachPartition(ctx, func(_ context.Context, p *partition) error {
+			return u.apply(p, e.decision, e.batches[p.number])
+		})
 	})
-	if err != nil {
-		return err
-	}
-	return u.at(AfterApply)
 }
 
 // eachPartition works on all partitions at once.
@@ -288,14 +281,13 @@ func (u *Unit) absentSources() []checkpoint.SourceRange {
 
 // writePlan makes a plan durable, before any work.
 func (u *Unit) writePlan(p *checkpoint.Plan) error {
-	if err := u.at(BeforePlan); err != nil {
+	return u.between(BeforePlan, AfterPlan, func() error {
+		err := u.dir.WritePlan(*p)
+		if err == nil {
+			u.undecided = p
+		}
 		return err
-	}
-	if err := u.dir.WritePlan(*p); err != nil {
-		return err
-	}
-	u.undecided = p
-	return u.at(AfterPlan)
+	})
 }
 
 // discover asks every source for its end and makes what they need to remember
@@ -312,13 +304,8 @@ func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, err
 		if journal == nil {
 			continue
 		}
-		if err := u.at(BeforeJournal); err != nil {
-			return nil, err
-		}
-		if err := u.dir.AppendJournal(name, journal); err != nil {
-			return nil, err
-		}
-		if err := u.at(AfterJournal); err != nil {
+		err = u.between(BeforeJournal, AfterJournal, func() error { return u.dir.AppendJournal(name, journal) })
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -29,13 +29,7 @@ func (u *Unit) maintain(ctx context.Context) error {
 			return fmt.Errorf("engine: flow %s: snapshot of epoch %d: %w", u.flow.Name, u.last.Epoch, err)
 		}
 	}
-	if err := u.at(BeforeRetain); err != nil {
-		return err
-	}
-	if err := u.dir.Retain(u.config.RetainEpochs); err != nil {
-		return err
-	}
-	return u.at(AfterRetain)
+	return u.between(BeforeRetain, AfterRetain, func() error { return u.dir.Retain(u.config.RetainEpochs) })
 }
 
 func (u *Unit) countChangelogs() error {

@@ -6,10 +6,16 @@ type Point string
 
 // The points, in the order an epoch passes them.
 const (
+	BeforeMeta       Point = "before-meta" // a flow's first start, or a changed schema
+	AfterMeta        Point = "after-meta"
 	BeforeJournal    Point = "before-journal"
 	AfterJournal     Point = "after-journal"
+	BeforeEnds       Point = "before-ends" // an available-now run begins
+	AfterEnds        Point = "after-ends"
 	BeforePlan       Point = "before-plan"
 	AfterPlan        Point = "after-plan"
+	BeforeAttempt    Point = "before-attempt" // durable from the second one on
+	AfterAttempt     Point = "after-attempt"
 	BeforeChangelogs Point = "before-changelogs"
 	AfterChangelogs  Point = "after-changelogs"
 	BeforeStage      Point = "before-stage"
@@ -24,15 +30,19 @@ const (
 	AfterSnapshot    Point = "after-snapshot"
 	BeforeRetain     Point = "before-retain"
 	AfterRetain      Point = "after-retain"
+	BeforeDropEnds   Point = "before-drop-ends" // an available-now run is done
+	AfterDropEnds    Point = "after-drop-ends"
 )
 
 // Points lists all points in order.
 func Points() []Point {
 	return []Point{
-		BeforeJournal, AfterJournal, BeforePlan, AfterPlan,
+		BeforeMeta, AfterMeta,
+		BeforeJournal, AfterJournal, BeforeEnds, AfterEnds, BeforePlan, AfterPlan,
+		BeforeAttempt, AfterAttempt,
 		BeforeChangelogs, AfterChangelogs, BeforeStage, AfterStage,
 		BeforeDecide, AfterDecide, BeforePublish, AfterPublish,
 		BeforeApply, AfterApply, BeforeSnapshot, AfterSnapshot,
-		BeforeRetain, AfterRetain,
+		BeforeRetain, AfterRetain, BeforeDropEnds, AfterDropEnds,
 	}
 }

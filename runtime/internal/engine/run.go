@@ -235,7 +235,7 @@ func (u *Unit) ends(ctx context.Context) ([]stream.Position, error) {
 	for i, end := range ends {
 		e.Sources = append(e.Sources, checkpoint.SourceEnd{Name: u.flow.Sources[i].Name(), End: end})
 	}
-	return ends, u.dir.WriteEnds(e)
+	return ends, u.between(BeforeEnds, AfterEnds, func() error { return u.dir.WriteEnds(e) })
 }
 
 func (u *Unit) storedEnds(stored checkpoint.Ends) ([]stream.Position, error) {
@@ -258,7 +258,7 @@ func (u *Unit) storedEnds(stored checkpoint.Ends) ([]stream.Position, error) {
 // dropEnds forgets the ends of an available-now run that is finished, or that a
 // run with another trigger has made pointless.
 func (u *Unit) dropEnds() error {
-	if err := u.dir.ClearEnds(); err != nil {
+	if err := u.between(BeforeDropEnds, AfterDropEnds, u.dir.ClearEnds); err != nil {
 		return u.wrap(err)
 	}
 	return nil

@@ -143,7 +143,7 @@ func (u *Unit) openMeta() error {
 	}
 	if !ok {
 		u.meta = declared
-		return u.dir.PutMeta(declared)
+		return u.between(BeforeMeta, AfterMeta, func() error { return u.dir.PutMeta(declared) })
 	}
 	if err := compatibleMeta(stored, declared); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (u *Unit) openMeta() error {
 	if sameMeta(stored, declared) {
 		return nil
 	}
-	return u.dir.PutMeta(declared)
+	return u.between(BeforeMeta, AfterMeta, func() error { return u.dir.PutMeta(declared) })
 }
 
 func (u *Unit) openExchanges() {
@@ -238,6 +238,17 @@ func (u *Unit) nextTimer() (int64, error) {
 }
 
 func (u *Unit) at(p Point) error { return u.config.AtPoint(p) }
+
+// between does a durable step between two points.
+func (u *Unit) between(before, after Point, step func() error) error {
+	if err := u.at(before); err != nil {
+		return err
+	}
+	if err := step(); err != nil {
+		return err
+	}
+	return u.at(after)
+}
 
 // Close releases everything. State stores stay as the last decided epoch left
 // them; a failed epoch leaves no trace in them.
