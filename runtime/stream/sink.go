@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
 
 	"github.com/tws-go/tws/schemas"
 )
@@ -60,11 +61,15 @@ type SinkEnv[T any] struct {
 type Unit struct {
 	Checkpoint string // the checkpoint's UID
 	Flow       string
+	// Number tells the processes of one flow apart; 0 as long as there is one.
+	Number int
 }
 
-// String returns "UID/flow", the name under which a sink remembers how far this
-// unit has come. It is written to sinks and must not change.
-func (u Unit) String() string { return u.Checkpoint + "/" + u.Flow }
+// String returns "UID/flow/number", the name under which a sink remembers how far
+// this unit has come. It is written to sinks and must not change.
+func (u Unit) String() string {
+	return u.Checkpoint + "/" + u.Flow + "/" + strconv.Itoa(u.Number)
+}
 
 // Attempt is one try at an epoch.
 type Attempt struct {

@@ -206,7 +206,7 @@ func TestTableSetBack(t *testing.T) {
 	if !errors.As(err, &moved) || moved.Have != "no epoch" || moved.Want != "epoch 1" {
 		t.Fatalf("Publish: %v", err)
 	}
-	want := "this checkpoint continues from epoch 1, but folder " + s.Path("t") + " has nothing of c/f yet: is it the right one?"
+	want := "this checkpoint continues from epoch 1, but folder " + s.Path("t") + " has nothing of c/f/0 yet: is it the right one?"
 	if !strings.HasPrefix(err.Error(), want) {
 		t.Fatalf("Publish: %v, want %s", err, want)
 	}
@@ -300,7 +300,7 @@ func TestPublishOfAnotherFlow(t *testing.T) {
 	staged := stage(t, openTable(t, s, "t", unit("c", "f"), idColumn()), stream.Attempt{Epoch: 1}, ids(1)...)
 	other := openTable(t, s, "t", unit("c", "g"), idColumn())
 	err := other.Publish(context.Background(), publicationOf(1, staged))
-	if err == nil || !strings.Contains(err.Error(), "it was staged by c/f, and the table is open for c/g") {
+	if err == nil || !strings.Contains(err.Error(), "it was staged by c/f/0, and the table is open for c/g/0") {
 		t.Fatalf("Publish: %v", err)
 	}
 }
@@ -316,7 +316,7 @@ func TestMissingStagedFile(t *testing.T) {
 	}{
 		"gone":            {os.Remove, 1, "table: the staged file PATH is missing (a VACUUM "},
 		"truncated":       {func(p string) error { return os.Truncate(p, 10) }, 1, "table: the staged file PATH has 10 bytes and not "},
-		"gone, new table": {os.Remove, 0, "table: folder DIR has nothing of c/f yet, and no staged file NAME: is it the right folder (--tables)? If it is, "},
+		"gone, new table": {os.Remove, 0, "table: folder DIR has nothing of c/f/0 yet, and no staged file NAME: is it the right folder (--tables)? If it is, "},
 		"truncated, new":  {func(p string) error { return os.Truncate(p, 10) }, 0, "table: the staged file PATH has 10 bytes and not "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -228,7 +228,7 @@ type Info struct {
 	Rows, Bytes int64
 	// Txns has, for each application that writes to the table exactly once,
 	// the version it gave last: for a commit unit the epoch published last. The
-	// application of the unit UID/flow is "tws/UID/flow/0".
+	// application of the unit UID/flow/0 is "tws/UID/flow/0".
 	Txns map[string]int64
 }
 

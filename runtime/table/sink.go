@@ -225,8 +225,10 @@ func (s *sink) Publish(ctx context.Context, p stream.Publication) error {
 // stagedBy returns the unit that staged: this one, or the same flow under an
 // earlier identity of its checkpoint.
 func (s *sink) stagedBy(state stagedState) (stream.Unit, bool) {
-	checkpoint, ok := strings.CutSuffix(state.Unit, "/"+s.unit.Flow)
-	return stream.Unit{Checkpoint: checkpoint, Flow: s.unit.Flow}, ok && checkpoint != ""
+	other := s.unit
+	var ok bool
+	other.Checkpoint, ok = strings.CutSuffix(state.Unit, strings.TrimPrefix(s.unit.String(), s.unit.Checkpoint))
+	return other, ok && other.Checkpoint != ""
 }
 
 // checkPublication refuses a publication that is not one of this unit's.

@@ -237,7 +237,7 @@ func TestCallsOutOfOrder(t *testing.T) {
 		`{`:   "unexpected end",
 		`{}`:  "is not a table's",
 		`"a"`: "cannot unmarshal",
-		`{"unit":"c/f","required":null,"next":7}`: "the state of the epoch before says that epoch 7 was published",
+		`{"unit":"c/f/0","required":null,"next":7}`: "the state of the epoch before says that epoch 7 was published",
 	} {
 		err := ts.Begin(ctx, stream.Attempt{Epoch: 7, Lanes: 1, Prior: json.RawMessage(prior)})
 		if err == nil || !strings.Contains(err.Error(), want) {

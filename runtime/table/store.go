@@ -107,7 +107,7 @@ func (s *Store) table(name string) *table {
 // appID is the name under which a unit's progress stands in the log. The last
 // part is the unit's state partition, when a flow is scaled out. It must not
 // change.
-func appID(u stream.Unit) string { return "tws/" + u.String() + "/0" }
+func appID(u stream.Unit) string { return "tws/" + u.String() }
 
 // checkpointOf returns the checkpoint of the unit of a flow that an application
 // is; ok is false if it is none.

@@ -88,7 +88,9 @@ func (in *input) examine(files []found, at *place, final bool) (*finding, error)
 		if in.ledger.files[n].sealed && !present[n] {
 			f.seals++
 		} else if !present[n] {
-			return nil, in.goneError(in.ledger.files[n].name)
+			if err := in.examineGone(f, n, in.ledger.offset(at, n)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := in.examineFresh(f, fresh, final); err != nil {
@@ -168,6 +170,20 @@ func (in *input) warnChanged(files []int32) {
 	}
 	in.log.Warn("file: files changed after they were complete; the changes are ignored, write new files instead",
 		"count", len(files), "paths", paths)
+}
+
+// examineGone decides about a file that is gone before it settled. If everything
+// that was ever seen of it has been read, it ends there.
+func (in *input) examineGone(f *finding, n int32, at int64) error {
+	k := &in.ledger.files[n]
+	if at == 0 || at < k.end {
+		return in.goneError(k.name)
+	}
+	in.log.Warn("file: a file is gone that was read as far as it was seen; lines that it may have got since are not read",
+		"path", in.path(k.name), "offset", at)
+	f.entry.Seal = append(f.entry.Seal, seal{File: n, Size: at})
+	f.seals++
+	return nil
 }
 
 // examineOpen looks how far a numbered file that is still open can be read.

@@ -200,6 +200,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// A file that was read as far as it was ever seen may go, also before it settled:
+// whoever cleans up after a run need not wait.
+func TestReadFileMayGo(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		f := newFolder(t)
+		f.append("a", rowsText(1, 2))
+		f.want("first", f.drain(), 1, 2)
+		f.remove("a")
+		if restart {
+			f.restart()
+		}
+		f.append("b", rowsText(3))
+		f.want("without it", f.drain(), 3)
+		f.wantLog("a file is gone that was read as far as it was seen", 1)
+		f.append("a", rowsText(1, 2, 4))
+		f.want("it came back", f.drain())
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -208,7 +228,11 @@ func TestRefusals(t *testing.T) {
 		want  []string
 	}{
 		{"compressed", func(f *folder) { f.append("sub/a.json.GZ", "x") }, []string{"sub/a.json.GZ", "compressed", "decompress"}},
-		{"open file gone", func(f *folder) { f.remove("a") }, []string{"readings/a is gone", "put it back"}},
+		{"open file gone", func(f *folder) {
+			f.append("a", rowsText(3))
+			f.discover(false)
+			f.remove("a")
+		}, []string{"readings/a is gone", "put it back"}},
 		{"open file shrunk", func(f *folder) { f.rewrite("a", rowsText(1)) }, []string{"readings/a has shrunk to 9 bytes", "byte 18"}},
 		{"open file rewritten", func(f *folder) { f.rewrite("a", rowsText(10, 11, 12)) }, []string{"readings/a was rewritten", "byte 18"}},
 		{"folder gone", func(f *folder) { f.remove("a"); f.remove("") }, []string{"does not exist", "create it"}},

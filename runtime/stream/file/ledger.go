@@ -39,7 +39,8 @@ type entry struct {
 type seal struct {
 	File int32 `json:"file"`
 	Size int64 `json:"size"`
-	// ModifiedNanos is the file's modification time in nanoseconds since 1970.
+	// ModifiedNanos is the file's modification time in nanoseconds since 1970; 0
+	// if the file is gone.
 	ModifiedNanos int64 `json:"modified_ns"`
 }
 

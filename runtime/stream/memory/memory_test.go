@@ -301,14 +301,14 @@ func TestSinkMoved(t *testing.T) {
 			f.sink = &Sink[[]int]{Name: "other"}
 			f.open()
 			return p
-		}, "the last epoch written by c/f is none, but this checkpoint continues from epoch 1"},
+		}, "the last epoch written by c/f/0 is none, but this checkpoint continues from epoch 1"},
 		{"copy of a checkpoint that moved on", func(f *flow) stream.Publication {
 			f.publish(f.prepare(1, 1, 1))
 			p := f.prepare(2, 1, 2)
 			f.publish(p)
 			p.Manifest = "another"
 			return p
-		}, "the last epoch written by c/f is epoch 2, but this checkpoint continues from epoch 1"},
+		}, "the last epoch written by c/f/0 is epoch 2, but this checkpoint continues from epoch 1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
