@@ -79,7 +79,7 @@ func (in *input) examine(files []found, at *place, final bool) (*finding, error)
 			}
 		default:
 			present[n] = true
-			if err := in.examineOpen(f, n, file, final); err != nil {
+			if err := in.examineOpen(f, n, file, in.ledger.offset(at, n), final); err != nil {
 				return nil, err
 			}
 		}
@@ -125,6 +125,14 @@ func (in *input) reopen(f *finding, n int32, file found, at int64, final bool) e
 		return err
 	}
 	m, err := in.measure(file, &knownFile{name: file.name, end: at, taken: at}, final)
+	if err != nil {
+		return err
+	}
+	if at == 0 && m.end > 0 {
+		err = in.noteHead(f, n, file, m.end)
+	} else if at > 0 {
+		err = in.noteHead(f, n, file, at)
+	}
 	if err != nil {
 		return err
 	}
@@ -187,12 +195,24 @@ func (in *input) examineGone(f *finding, n int32, at int64) error {
 }
 
 // examineOpen looks how far a numbered file that is still open can be read.
-func (in *input) examineOpen(f *finding, n int32, file found, final bool) error {
+func (in *input) examineOpen(f *finding, n int32, file found, at int64, final bool) error {
 	k := &in.ledger.files[n]
+	changed := k.head.Size > 0 && (k.seenSize != file.size || k.seenModified != file.modified)
+	if changed && at > 0 {
+		if err := in.checkOpen(file, k); err != nil {
+			return err
+		}
+	}
 	m, err := in.measure(file, k, final)
 	if err != nil {
 		return err
 	}
+	if changed && at == 0 && m.end > 0 { // nothing of it was read: it may be another file now
+		if err := in.noteHead(f, n, file, m.end); err != nil {
+			return err
+		}
+	}
+	k.seenSize, k.seenModified = file.size, file.modified
 	f.news = f.news || k.asked && m.end > k.end
 	in.note(f, n, file, m)
 	return nil
@@ -217,6 +237,9 @@ func (in *input) examineFresh(f *finding, fresh []found, final bool) error {
 			continue
 		}
 		n := int32(len(in.ledger.files) + len(f.entry.Add))
+		if err := in.noteHead(f, n, file, m.end); err != nil {
+			return err
+		}
 		f.entry.Add = append(f.entry.Add, fileName(file.name))
 		f.news = true
 		in.note(f, n, file, m)

@@ -234,7 +234,7 @@ func TestRefusals(t *testing.T) {
 			f.remove("a")
 		}, []string{"readings/a is gone", "put it back"}},
 		{"open file shrunk", func(f *folder) { f.rewrite("a", rowsText(1)) }, []string{"readings/a has shrunk to 9 bytes", "byte 18"}},
-		{"open file rewritten", func(f *folder) { f.rewrite("a", rowsText(10, 11, 12)) }, []string{"readings/a was rewritten", "byte 18"}},
+		{"open file rewritten", func(f *folder) { f.rewrite("a", rowsText(10, 11, 12)) }, []string{"readings/a was rewritten", "put it back"}},
 		{"folder gone", func(f *folder) { f.remove("a"); f.remove("") }, []string{"does not exist", "create it"}},
 		{"folder replaced", func(f *folder) {
 			f.remove("a")
@@ -268,7 +268,7 @@ func TestChangedBetweenRuns(t *testing.T) {
 		f.want("first", f.drain(), 1, 2)
 		f.rewrite("a", rowsText(1))
 		f.restart()
-		_, err := f.reader.Cut(context.Background(), f.at, f.discover(false), stream.Limits{})
+		_, err := f.tryDiscover(false)
 		wantError(t, err, "readings/a has shrunk to 9 bytes", "byte 18")
 	})
 	t.Run("emptied before it was read", func(t *testing.T) {
@@ -504,5 +504,42 @@ func TestCorrectedBeforeItWasRead(t *testing.T) {
 		f.rewrite("a", `{"id":1000}`+"\n"+rowsText(2))
 		_, err := f.tryDiscover(false)
 		wantError(t, err, "was rewritten", "no line ends at byte")
+	})
+}
+
+// A file under a fixed name that is written anew before it settled is noticed,
+// however long the new one is, also in a new process.
+func TestRewrittenUnderItsName(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"as long": rowsText(8, 9),
+		"longer":  rowsText(6, 7, 8, 9),
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " restart ", restart), func(t *testing.T) {
+				t.Parallel()
+				f := newFolder(t)
+				f.append("latest.json", rowsText(1, 2))
+				f.want("first", f.drain(), 1, 2)
+				f.append(".next", text)
+				if err := os.Rename(filepath.Join(f.dir, ".next"), filepath.Join(f.dir, "latest.json")); err != nil {
+					t.Fatal(err)
+				}
+				if restart {
+					f.restart()
+				}
+				_, err := f.tryDiscover(false)
+				wantError(t, err, "latest.json was rewritten", "write new rows to a new file")
+			})
+		}
+	}
+	t.Run("between discovery and reading", func(t *testing.T) {
+		t.Parallel()
+		f := newFolder(t)
+		f.append("a", rowsText(1, 2))
+		end := f.discover(false)
+		f.rewrite("a", rowsText(8, 9))
+		_, _, err := f.tryRead(nil, end)
+		wantError(t, err, "readings/a was rewritten")
 	})
 }

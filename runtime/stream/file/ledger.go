@@ -22,6 +22,8 @@ type entry struct {
 	// Add numbers new files, on from the files that are known, by their path
 	// relative to the folder, with slashes.
 	Add []fileName `json:"add,omitempty"`
+	// Heads says how files begin, so that one that is rewritten is noticed.
+	Heads []head `json:"heads,omitempty"`
 	// Reopen makes sealed files open again that changed before they were read to
 	// their end.
 	Reopen []reopen `json:"reopen,omitempty"`
@@ -44,6 +46,14 @@ type seal struct {
 	ModifiedNanos int64 `json:"modified_ns"`
 }
 
+// head is a checksum of a file's first bytes.
+type head struct {
+	File int32 `json:"file"`
+	Size int64 `json:"size"`
+	// Sum is the CRC-32C of the first Size bytes.
+	Sum uint32 `json:"crc32c"`
+}
+
 // reopen says that a file is read on from At, whatever its end was.
 type reopen struct {
 	File int32 `json:"file"`
@@ -58,7 +68,7 @@ type take struct {
 
 // empty reports whether the entry says nothing.
 func (e *entry) empty() bool {
-	return len(e.Add) == 0 && len(e.Reopen) == 0 && len(e.Seal) == 0 && len(e.Take) == 0 && !e.Close && !e.Once
+	return len(e.Add) == 0 && len(e.Heads) == 0 && len(e.Reopen) == 0 && len(e.Seal) == 0 && len(e.Take) == 0 && !e.Close && !e.Once
 }
 
 // encode returns the entry as it is written to the journal.
@@ -126,9 +136,13 @@ type knownFile struct {
 	closed   bool
 	end      int64 // of what may be read; the sealed size when sealed
 	taken    int64 // the end of a last line that was taken unfinished
+	head     head  // of size 0 if it is not known
 	modified int64 // when sealed, in nanoseconds since 1970
 
 	// The rest is not in the journal.
+
+	// seenSize and seenModified are the file as it was when its head was compared.
+	seenSize, seenModified int64
 
 	asked   bool  // end was found or confirmed in this run
 	scanned int64 // no line ends between end and here
@@ -167,6 +181,12 @@ func (l *ledger) apply(e *entry) error {
 		if err := l.add(string(name)); err != nil {
 			return err
 		}
+	}
+	for _, h := range e.Heads {
+		if h.File < 0 || int(h.File) >= len(l.files) || h.Size < 1 || h.Size > headSize {
+			return fmt.Errorf("a head of %d bytes of file %d, there are %d files", h.Size, h.File, len(l.files))
+		}
+		l.files[h.File].head = h
 	}
 	for _, r := range e.Reopen {
 		if err := l.reopen(r); err != nil {
@@ -220,7 +240,7 @@ func (l *ledger) reopen(r reopen) error {
 	if i, listed := slices.BinarySearch(l.listed, r.File); !listed {
 		l.listed = slices.Insert(l.listed, i, r.File)
 	}
-	*f = knownFile{name: f.name, end: r.At, taken: r.At}
+	*f = knownFile{name: f.name, end: r.At, taken: r.At, head: f.head}
 	return nil
 }
 

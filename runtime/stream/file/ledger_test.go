@@ -170,9 +170,9 @@ func TestJournalBytes(t *testing.T) {
 	f.restart()
 	f.discover(false)
 	want := []string{
-		`{"v":1,"add":["a&b",{"base64":"/w=="}],"take":[{"file":1,"end":8}]}`,
+		`{"v":1,"add":["a&b",{"base64":"/w=="}],"heads":[{"file":0,"size":9,"crc32c":2945513209},{"file":1,"size":8,"crc32c":2217211085}],"take":[{"file":1,"end":8}]}`,
 		`{"v":1,"seal":[{"file":0,"size":9,"modified_ns":1700000000000000000},{"file":1,"size":8,"modified_ns":1700000000000000000}]}`,
-		`{"v":1,"add":["c"],"close":true}`,
+		`{"v":1,"add":["c"],"heads":[{"file":2,"size":9,"crc32c":3774850292}],"close":true}`,
 		`{"v":1,"seal":[{"file":2,"size":9,"modified_ns":1700000010000000000}],"once":true}`,
 	}
 	if len(f.journal) != len(want) {

@@ -47,6 +47,9 @@ func (r *reader[T]) readFile(ctx context.Context, n int32, lo, hi int64, yield f
 		return err
 	}
 	defer f.Close()
+	if err := r.checkHead(f, &r.ledger.files[n]); err != nil {
+		return err
+	}
 	r.lines.reset(f, lo, hi, r.maxLine)
 	r.rec.Partition = n
 	for count := 0; ; count++ {
