@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime/debug"
 	"time"
 
 	"github.com/tws-go/tws/runtime/internal/engine"
@@ -174,11 +175,24 @@ func (p *Pipeline) Targets() map[string]string {
 	return targets
 }
 
+// callFlow calls a flow function and turns a panic of it into an error.
+func callFlow[T, B any](f *Flow, fn func(*Flow) S[T, B]) (s S[T, B], err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("tws: flow %s: the flow function panicked: %v\n%s", f.name, r, debug.Stack())
+		}
+	}()
+	return fn(f), nil
+}
+
 // buildFlow calls the flow function and connects its last stream to the target.
 func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Flow) S[T, B]) (*engine.Flow, error) {
 	f := &Flow{name: name, pipeline: p}
 	var writer stream.Writer[T]
-	last := fn(f)
+	last, err := callFlow(f, fn)
+	if err != nil {
+		return nil, err
+	}
 	if last.node == nil {
 		f.fail(errors.New("the flow function returns a stream that no call made"))
 	}

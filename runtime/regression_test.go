@@ -1,11 +1,16 @@
 package tws_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +75,88 @@ func TestSnapshotOverRestarts(t *testing.T) {
 	snapshots, err := os.ReadDir(filepath.Join(b.options.Checkpoint, "flows", "flow", "snapshots"))
 	if err != nil || len(snapshots) == 0 {
 		t.Errorf("no snapshot after 2.4 MB of changes: %v", err)
+	}
+}
+
+// What a callback does to its goroutine is an error, not the end of its work.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, newProbe(func(*probe, *tws.InputContext, string, iter.Seq[line], tws.Emitter[line]) error {
+		runtime.Goexit()
+		return nil
+	}))
+	b.row("k", "1")
+	if err := b.run(); err == nil || !strings.Contains(err.Error(), "Goexit") {
+		t.Errorf("got %v", err)
+	}
+	b.probe.input = echo
+	if got := b.mustRun().sink.Rows(); len(got) != 1 {
+		t.Errorf("afterwards: %d rows", len(got))
+	}
+}
+
+// The grace period bounds a callback that never returns, too.
+func TestGraceOverACallbackThatHangs(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	b := newBench(t, newProbe(func(*probe, *tws.InputContext, string, iter.Seq[line], tws.Emitter[line]) error {
+		cancel()
+		<-hang
+		return nil
+	}))
+	b.options.Clock, b.options.Grace = nil, time.Millisecond
+	b.row("k", "1")
+	p := tws.NewPipeline(b.options)
+	b.declare(p)
+	if err := p.Run(ctx); err == nil || !strings.Contains(err.Error(), "does not return") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A renamed flow or source begins anew; the log says what that means.
+func TestRenamedIsTold(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	b := newBench(t, newProbe(echo))
+	b.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	rows := &memory.Rows[line]{Name: "a"}
+	name := "one"
+	b.declare = func(p *tws.Pipeline) {
+		tws.AppendFlow(p, b.target, name, func(f *tws.Flow) tws.Stream[line] {
+			return through(tws.ReadStream(f, rows), b.probe)
+		})
+	}
+	b.mustRun()
+	rows.Name = "b"
+	b.mustRun()
+	name = "two"
+	b.mustRun()
+	for _, want := range []string{"sources are new in this flow", "flows are new in this checkpoint"} {
+		if strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log lacks %q once:\n%s", want, &log)
+		}
+	}
+}
+
+// Mistakes of a flow function are errors that name the flow.
+func TestFlowFunctionFails(t *testing.T) {
+	t.Parallel()
+	for want, fn := range map[string]func(b *bench, f *tws.Flow) tws.Stream[line]{
+		"flow flow: the flow function panicked: boom": func(*bench, *tws.Flow) tws.Stream[line] { panic("boom") },
+		"the factory of *tws_test.probe returns nil": func(b *bench, f *tws.Flow) tws.Stream[line] {
+			return tws.TransformWithState(tws.GroupBy(tws.ReadStream(f, &b.rows), func(l line) string { return l.Key }),
+				func() *probe { return nil })
+		},
+	} {
+		b := newBench(t, nil)
+		b.declare = func(p *tws.Pipeline) {
+			tws.AppendFlow(p, b.target, "flow", func(f *tws.Flow) tws.Stream[line] { return fn(b, f) })
+		}
+		if err := b.run(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }
 

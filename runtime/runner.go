@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,6 +45,9 @@ func (p *Pipeline) Open(ctx context.Context) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{pipeline: p, checkpoint: c}
+	if err := r.warnRenamed(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	for i, f := range flows {
 		u, err := engine.OpenUnit(ctx, c, f, config)
 		if err != nil {
@@ -52,6 +56,31 @@ func (p *Pipeline) Open(ctx context.Context) (*Runner, error) {
 		r.units = append(r.units, unit{Unit: u, once: p.flows[i].once})
 	}
 	return r, nil
+}
+
+// warnRenamed warns of a flow that is new while another has gone: a flow's name is
+// its identity, so that a renamed one reads everything again.
+func (r *Runner) warnRenamed() error {
+	known, err := r.checkpoint.Flows()
+	if err != nil {
+		return err
+	}
+	var gone, fresh []string
+	for _, name := range known {
+		if !slices.ContainsFunc(r.pipeline.flows, func(f flowSpec) bool { return f.name == name }) {
+			gone = append(gone, name)
+		}
+	}
+	for _, f := range r.pipeline.flows {
+		if !slices.Contains(known, f.name) {
+			fresh = append(fresh, f.name)
+		}
+	}
+	if len(gone) > 0 && len(fresh) > 0 {
+		r.pipeline.options.Log.Warn("flows are new in this checkpoint while others have gone; one that was only renamed reads its input again and writes its rows again",
+			"new", fresh, "gone", gone)
+	}
+	return nil
 }
 
 // build calls every flow function and checks all configuration.
@@ -87,6 +116,8 @@ type Runner struct {
 	pipeline   *Pipeline
 	checkpoint *checkpoint.Checkpoint
 	units      []unit
+	// abandoned says that a callback still runs: nothing it uses may be closed.
+	abandoned bool
 }
 
 // unit is an open flow.
@@ -134,11 +165,37 @@ func (r *Runner) each(ctx context.Context, do func(hard context.Context, stop <-
 	for _, u := range r.units {
 		group.Go(func() error { return do(hard, soft.Done(), u) })
 	}
-	err := group.Wait()
-	if cause := context.Cause(hard); cause != nil && errors.Is(err, context.Canceled) {
-		return cause
+	finished := make(chan error, 1)
+	go func() { finished <- group.Wait() }()
+	select {
+	case err := <-finished:
+		if cause := context.Cause(hard); cause != nil && errors.Is(err, context.Canceled) {
+			return cause
+		}
+		return err
+	case <-r.stuck(hard, done):
+		r.abandoned = true
+		return fmt.Errorf("%w (a callback does not return; the process must end)", context.Cause(hard))
 	}
-	return err
+}
+
+// stuck returns a channel that receives when work goes on long after it was told
+// to end: in a callback that does not return.
+func (r *Runner) stuck(hard context.Context, done <-chan struct{}) <-chan struct{} {
+	stuck := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-hard.Done():
+		}
+		select {
+		case <-done:
+		case <-r.pipeline.options.Clock.After(min(time.Second, r.pipeline.options.Grace)):
+			close(stuck)
+		}
+	}()
+	return stuck
 }
 
 func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort context.CancelCauseFunc) {
@@ -169,9 +226,13 @@ func (r *Runner) NextTimer() (at time.Time, ok bool, err error) {
 	return at, ok, nil
 }
 
-// Close closes every flow and the checkpoint. State stays as the last decided
+// Close closes every flow and the checkpoint, unless a callback did not return in
+// time: then only the end of the process does. State stays as the last decided
 // epochs left it.
 func (r *Runner) Close() error {
+	if r.abandoned {
+		return nil
+	}
 	var errs []error
 	for _, u := range r.units {
 		errs = append(errs, u.Close())

@@ -24,6 +24,10 @@ func TransformWithState[K, In, B, Out any, P StatefulProcessor[K, In, Out]](g Gr
 		out:     newNode[Out](f),
 	}
 	first := t.factory()
+	if v := reflect.ValueOf(first); v.Kind() == reflect.Pointer && v.IsNil() {
+		f.fail(fmt.Errorf("the factory of %s returns nil: return a new processor for each call", reflect.TypeFor[P]()))
+		return S[Out, B]{t.out}
+	}
 	t.made = append(t.made, first)
 	t.binding = first.BindTWS(&Binder{})
 	if t.binding.Processor.Name == "" {

@@ -7,6 +7,7 @@ import (
 
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
 	"github.com/tws-go/tws/runtime/table"
 )
@@ -69,11 +70,13 @@ func (e *env) hint(err error) string {
 	case errors.As(err, &usage):
 		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " says what it takes"
 	case errors.As(err, &malformed):
-		return "nothing of this epoch took effect; to pass over such rows and count them, set OnMalformed: file.Drop on the source"
+		return "nothing of this epoch took effect; correct the line and start again, or set OnMalformed: file.Drop on the source to pass over such lines and count them"
 	case errors.As(err, &moved) && moved.Location != "":
 		return "--tables names the folder that the pipeline's tables are in"
 	case errors.Is(err, tws.ErrFlowChanged):
 		return "nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint and a fresh --tables"
+	case errors.Is(err, store.ErrCorrupt):
+		return "the folders flows/*/store in the checkpoint can be deleted: state is made anew from snapshots and changelogs"
 	case errors.Is(err, tws.ErrEpochTooLarge):
 		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, or make epochs smaller with --conf tws.max-rows=N"
 	}

@@ -138,7 +138,7 @@ func TestFailures(t *testing.T) {
 		l := newLine(t)
 		l.write("a.jsonl", "{\"id\":1}\nnonsense\n")
 		l.do(copyToTable, exitFailed, l.args()...)
-		l.wantErr("pipe: flow copy, epoch 1: ", "a.jsonl:2: malformed row: ", "hint: nothing of this epoch took effect; to pass over such rows")
+		l.wantErr("pipe: flow copy, epoch 1: ", "a.jsonl:2: malformed row: ", "hint: nothing of this epoch took effect; correct the line and start again")
 		l.do(copyToTable, exitDone, l.args("--conf", "drop=true")...) // what the hint says
 		l.wantErr("rows_in=1", "malformed=1")
 	})
@@ -160,7 +160,7 @@ func TestFailures(t *testing.T) {
 		t.Parallel()
 		l := newLine(t)
 		l.do(panicking, exitFailed, "run", "--checkpoint", l.path("checkpoint"))
-		l.wantErr("pipe: panic: flow function\n", "flow_test.go")
+		l.wantErr("pipe: flow bad: the flow function panicked: flow function\n", "flow_test.go")
 	})
 	t.Run("fork without a checkpoint", func(t *testing.T) {
 		t.Parallel()

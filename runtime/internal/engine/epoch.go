@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tws-go/tws/runtime/checkpoint"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
@@ -96,20 +94,21 @@ func (e *epoch) begin(ctx context.Context) (err error) {
 func (e *epoch) read(ctx context.Context) error {
 	u := e.unit
 	stats := make([]stream.ReadStats, len(u.readers))
-	group, ctx := errgroup.WithContext(ctx)
+	var work crew
+	ctx = work.start(ctx)
 	for i, r := range u.readers {
 		from, to := e.plan.Sources[i].From, e.plan.Sources[i].To
 		if from.Equal(to) {
 			continue
 		}
-		group.Go(func() (err error) {
+		work.add(func() (err error) {
 			if stats[i], err = r.Read(ctx, from, to); err != nil {
 				return fmt.Errorf("source %s: %w", u.flow.Sources[i].Name(), err)
 			}
 			return nil
 		})
 	}
-	err := group.Wait()
+	err := work.wait()
 	var malformed *stream.MalformedError
 	e.malformed = errors.As(err, &malformed)
 	for _, s := range stats {
@@ -206,11 +205,12 @@ func (e *epoch) publish(ctx context.Context) error {
 
 // eachPartition works on all partitions at once.
 func (e *epoch) eachPartition(ctx context.Context, do func(context.Context, *partition) error) error {
-	group, ctx := errgroup.WithContext(ctx)
+	var work crew
+	ctx = work.start(ctx)
 	for _, p := range e.unit.partitions {
-		group.Go(func() error { return do(ctx, p) })
+		work.add(func() error { return do(ctx, p) })
 	}
-	return group.Wait()
+	return work.wait()
 }
 
 // publish makes a decided epoch's output visible.

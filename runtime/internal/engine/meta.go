@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
 	"github.com/tws-go/tws/schemas"
@@ -56,6 +57,17 @@ func (u *Unit) checkStore(stored, declared checkpoint.FlowMeta) error {
 	}
 	return fmt.Errorf("%w: its snapshots were made by the %s store, this run has the %s store: run with --store %s, in a binary that has it",
 		ErrFlowChanged, stored.Store, declared.Store, stored.Store)
+}
+
+// warnRenamed warns of a source that is new while another has gone: a source's name
+// is its identity, so that a renamed one is read from its start.
+func (u *Unit) warnRenamed(stored, declared checkpoint.FlowMeta) {
+	gone := slices.DeleteFunc(slices.Clone(stored.Sources), func(s string) bool { return slices.Contains(declared.Sources, s) })
+	fresh := slices.DeleteFunc(slices.Clone(declared.Sources), func(s string) bool { return slices.Contains(stored.Sources, s) })
+	if len(gone) > 0 && len(fresh) > 0 {
+		u.log.Warn("sources are new in this flow while others have gone; one that was only renamed is read from its start again",
+			"new", fresh, "gone", gone)
+	}
 }
 
 func sameMeta(a, b checkpoint.FlowMeta) bool {

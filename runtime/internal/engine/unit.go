@@ -152,6 +152,7 @@ func (u *Unit) openMeta() error {
 		return err
 	}
 	u.rebuild = stored.Store != declared.Store
+	u.warnRenamed(stored, declared)
 	if stored.Partitions != declared.Partitions {
 		u.log.Info("the checkpoint keeps its number of state partitions", "partitions", stored.Partitions, "configured", declared.Partitions)
 		declared.Partitions = stored.Partitions
