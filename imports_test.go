@@ -61,16 +61,19 @@ runtime/store/storetest: runtime/store
 runtime/checkpoint: runtime/stream runtime/internal/durable schemas github.com/zeebo/xxh3
 	What must not be forgotten, as files. It knows what it keeps (positions, staged output, schemas) and not who asks.
 
-runtime/internal/engine: runtime/checkpoint runtime/store runtime/stream schemas github.com/tidwall/btree github.com/zeebo/xxh3 golang.org/x/sync
+runtime/epoch:
+	What is seen of an epoch from outside: plain values that options, hooks and tests share.
+
+runtime/internal/engine: runtime/checkpoint runtime/epoch runtime/store runtime/stream schemas github.com/tidwall/btree github.com/zeebo/xxh3 golang.org/x/sync
 	Epochs on bytes. It never imports package tws, which adapts typed processors to it: there a cycle would tempt.
 
-runtime: codec schemas runtime/checkpoint runtime/internal/engine runtime/store runtime/stream golang.org/x/sync
+runtime: codec schemas runtime/checkpoint runtime/epoch runtime/internal/engine runtime/store runtime/stream golang.org/x/sync
 	What users and generated code import. No store and no source comes with it: a binary pays for what it passes in.
 
 runtime/twstest: runtime runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
 	What users import to test. go-cmp and go-internal/diff show which rows differ.
 
-runtime/app: runtime runtime/checkpoint runtime/internal/engine runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
+runtime/app: runtime runtime/checkpoint runtime/epoch runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
 	The one place that puts stores, tables and the command line together.
 
 gen/internal/diag:

@@ -18,7 +18,7 @@ const (
 
 // readsClock lists the files that may read the machine's clock, with the reason.
 var readsClock = map[string]string{
-	"runtime/internal/engine/clock.go": "it is the clock that everything else is given",
+	"runtime/epoch/clock.go": "it is the clock that everything else is given",
 	"runtime/table/store.go":           "the default for times in a table's log, which nothing depends on",
 }
 

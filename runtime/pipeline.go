@@ -9,24 +9,11 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/internal/engine"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
 )
-
-// The names of engine types that options use.
-type (
-	// Clock is the one source of time of a pipeline.
-	Clock = engine.Clock
-	// EpochStats is what one epoch did.
-	EpochStats = engine.EpochStats
-	// Point names a moment in the commit order.
-	Point = engine.Point
-)
-
-// Points lists the moments of the commit order, for tests that stop a pipeline
-// at each of them.
-func Points() []Point { return engine.Points() }
 
 // Options say how a pipeline runs. The zero value of a field means its default.
 type Options struct {
@@ -34,7 +21,7 @@ type Options struct {
 	// exist. Required.
 	Checkpoint string
 	// Clock defaults to the machine's.
-	Clock Clock
+	Clock epoch.Clock
 	// Conf is the configuration that flows read, by key. Keys that begin with
 	// "tws." configure the engine; see docs/reference/configuration.md.
 	Conf map[string]string
@@ -50,7 +37,7 @@ type Options struct {
 	MaxEpochs int64
 	// OnEpoch is called synchronously after every epoch, by several goroutines
 	// if there are several flows; it must not block.
-	OnEpoch func(EpochStats)
+	OnEpoch func(epoch.Stats)
 	// Stores opens the state stores. Required.
 	Stores store.Engine
 	// Tables opens the streaming tables; needed if a flow writes one.
@@ -60,7 +47,7 @@ type Options struct {
 
 	// AtPoint is called at every point of the commit order; an error ends the run
 	// as a crash would. For tests.
-	AtPoint func(Point) error
+	AtPoint func(epoch.Point) error
 	// NoSync skips waiting for the disk. For tests: a power failure may lose or
 	// damage what a process crash does not.
 	NoSync bool
@@ -119,7 +106,7 @@ func NewPipeline(o Options) *Pipeline {
 		o.Grace = 30 * time.Second
 	}
 	if o.Clock == nil {
-		o.Clock = engine.SystemClock{}
+		o.Clock = epoch.SystemClock{}
 	}
 	return &Pipeline{
 		options: o, conf: newConf(o.Conf),

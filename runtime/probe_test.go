@@ -13,6 +13,7 @@ import (
 
 	"github.com/tws-go/tws/codec"
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/store/mem"
 	"github.com/tws-go/tws/runtime/stream/memory"
@@ -138,7 +139,7 @@ func newBench(t testing.TB, p *probe) *bench {
 	b.options = tws.Options{
 		Checkpoint: t.TempDir(), Clock: b.clock, Stores: mem.New(), NoSync: true,
 		Conf:    map[string]string{"tws.partitions": "2"},
-		OnEpoch: func(tws.EpochStats) { b.epochs.Add(1) },
+		OnEpoch: func(epoch.Stats) { b.epochs.Add(1) },
 	}
 	b.declare = func(pipeline *tws.Pipeline) { tws.AppendFlow(pipeline, b.target, "flow", b.flow) }
 	return b

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/stream/memory"
 )
 
@@ -83,7 +84,7 @@ func TestOnceBesideInterval(t *testing.T) {
 		tws.AppendFlow(p, b.target, "live", func(f *tws.Flow) tws.Stream[line] { return through(tws.ReadStream(f, &live), b.probe) })
 	}
 	b.options.Trigger = tws.ProcessingTime(time.Second)
-	b.options.OnEpoch = func(e tws.EpochStats) {
+	b.options.OnEpoch = func(e epoch.Stats) {
 		if e.Flow == "live" && e.Epoch == 3 {
 			cancel()
 			return

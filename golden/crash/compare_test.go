@@ -18,8 +18,8 @@ import (
 
 	"github.com/tws-go/tws/codec"
 	"github.com/tws-go/tws/golden/crash/internal/pipeline"
-	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/table"
 )
@@ -40,7 +40,7 @@ func withInput(t *testing.T, files int) layout {
 }
 
 // run runs the pipeline over everything that is there.
-func run(l layout, stores store.Engine, atPoint func(tws.Point) error, conf map[string]string) error {
+func run(l layout, stores store.Engine, atPoint func(epoch.Point) error, conf map[string]string) error {
 	return pipeline.Run(l.Layout, pipeline.Options{Stores: stores, AtPoint: atPoint, Conf: conf, NoSync: true})
 }
 

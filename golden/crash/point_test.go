@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tws-go/tws/golden/crash/internal/pipeline"
-	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/store/mem"
 	"github.com/tws-go/tws/runtime/stream"
@@ -56,7 +56,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	want := baseline(t, pipeline.Files)
 	for name := range pipeline.Engines {
-		for _, point := range tws.Points() {
+		for _, point := range epoch.Points() {
 			t.Run(fmt.Sprintf("%s/%s", name, point), func(t *testing.T) {
 				t.Parallel()
 				stores := open(t, name)
@@ -68,12 +68,12 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	}
 }
 
-func crashAt(t *testing.T, stores store.Engine, point tws.Point, visit int, want outcome) {
+func crashAt(t *testing.T, stores store.Engine, point epoch.Point, visit int, want outcome) {
 	t.Helper()
 	l := withInput(t, pipeline.Files)
 	var left layout
 	visits := 0
-	err := run(l, stores, func(p tws.Point) error {
+	err := run(l, stores, func(p epoch.Point) error {
 		if p != point {
 			return nil
 		}
@@ -105,8 +105,8 @@ func TestCopiedCheckpoint(t *testing.T) {
 	l := withInput(t, pipeline.Files)
 	epochsSeen := 0
 	var old layout
-	err := run(l, mem.New(), func(p tws.Point) error {
-		if p != "after-apply" {
+	err := run(l, mem.New(), func(p epoch.Point) error {
+		if p != epoch.AfterApply {
 			return nil
 		}
 		if epochsSeen++; epochsSeen == pipeline.Files/2 {

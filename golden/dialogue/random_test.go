@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // writer makes random commands.
@@ -124,11 +124,11 @@ var errCrash = errors.New("crash")
 // trouble is what befalls a run between and within epochs.
 type trouble struct {
 	*rand.Rand
-	armed tws.Point
+	armed epoch.Point
 }
 
 // atPoint ends a run at the armed point.
-func (tr *trouble) atPoint(p tws.Point) error {
+func (tr *trouble) atPoint(p epoch.Point) error {
 	if p != tr.armed {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (tr *trouble) atPoint(p tws.Point) error {
 // arm chooses a point at which the next run ends, or none.
 func (tr *trouble) arm() {
 	tr.armed = ""
-	if points := tws.Points(); tr.IntN(3) == 0 {
+	if points := epoch.Points(); tr.IntN(3) == 0 {
 		tr.armed = points[tr.IntN(len(points))]
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tws-go/tws/golden/dialogue"
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream/memory"
 	"github.com/tws-go/tws/runtime/twstest"
@@ -54,10 +55,10 @@ type stage struct {
 	target   *tws.Sink[dialogue.Result]
 	clock    *twstest.Clock
 	options  tws.Options
-	runner   *tws.Runner      // nil while closed
-	epochs   []tws.EpochStats // since the last answer
-	last     tws.EpochStats   // of the last answer
-	answered int              // rows of the sink that were shown
+	runner   *tws.Runner   // nil while closed
+	epochs   []epoch.Stats // since the last answer
+	last     epoch.Stats   // of the last answer
+	answered int           // rows of the sink that were shown
 	runs     int
 }
 
@@ -72,7 +73,7 @@ func newStage(t testing.TB, s setting) *stage {
 	st.options = tws.Options{
 		Checkpoint: t.TempDir(), Clock: st.clock, Stores: engine, NoSync: true,
 		Conf:    map[string]string{"tws.partitions": fmt.Sprint(s.partitions)},
-		OnEpoch: func(e tws.EpochStats) { st.epochs = append(st.epochs, e) },
+		OnEpoch: func(e epoch.Stats) { st.epochs = append(st.epochs, e) },
 	}
 	if s.restarts {
 		st.options.MaxEpochs = 1

@@ -33,7 +33,7 @@ import (
 	"golang.org/x/term"
 
 	tws "github.com/tws-go/tws/runtime"
-	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // Main runs the command line in os.Args and exits. register declares the flows
@@ -51,7 +51,7 @@ type env struct {
 	columns func() int
 	// shared says that stdout is a terminal, most likely the same one.
 	shared func() bool
-	clock  tws.Clock
+	clock  epoch.Clock
 	// signals asks for the signals that stop a pipeline; release gives them
 	// back to the system's default.
 	signals func() (received <-chan os.Signal, release func())
@@ -68,7 +68,7 @@ func system() *env {
 		stdout: os.Stdout, stderr: os.Stderr,
 		columns: terminalColumns,
 		shared:  func() bool { return term.IsTerminal(int(os.Stdout.Fd())) },
-		clock:   engine.SystemClock{},
+		clock:   epoch.SystemClock{},
 		signals: stopSignals,
 		exit:    os.Exit,
 		stores:  builtStores(),

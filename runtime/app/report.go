@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // logForm is what standard error gets while a pipeline runs.
@@ -132,7 +132,7 @@ func (r *report) show() {
 }
 
 // epoch takes note of an epoch; it is the pipeline's OnEpoch.
-func (r *report) epoch(s tws.EpochStats) {
+func (r *report) epoch(s epoch.Stats) {
 	r.mu.Lock()
 	r.flows.add(s)
 	r.fresh = true
@@ -149,7 +149,7 @@ func (r *report) epoch(s tws.EpochStats) {
 
 // epochFields is an epoch as a log line: everything in JSON, for machines; in
 // text only what a person looks for, and the rest when it is out of the ordinary.
-func (r *report) epochFields(s tws.EpochStats) []any {
+func (r *report) epochFields(s epoch.Stats) []any {
 	fields := []any{
 		"flow", s.Flow, "epoch", s.Epoch, "rows_in", s.RowsIn, "keys", s.Keys, "timers", s.Timers,
 		"rows_out", s.RowsOut, "took_ms", millis(s.Took.Total()),

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	tws "github.com/tws-go/tws/runtime"
-	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // terminal is what a terminal shows of the little that a screen writes: text,
@@ -66,10 +66,10 @@ func TestScreen(t *testing.T) {
 func TestTotals(t *testing.T) {
 	t.Parallel()
 	ts := totals{}
-	took := engine.Phases{Read: 41_230 * time.Microsecond}
-	ts.add(tws.EpochStats{Flow: "readings", Epoch: 1233, RowsIn: 1_000_000, Timers: 1, RowsOut: 5, Took: took})
-	ts.add(tws.EpochStats{Flow: "readings", Epoch: 1234, RowsIn: 234_567, Malformed: 2, RowsOut: 5, Took: took})
-	ts.add(tws.EpochStats{Flow: "b", Epoch: 1, RowsIn: 1, Took: engine.Phases{Decide: 2500 * time.Millisecond}})
+	took := epoch.Phases{Read: 41_230 * time.Microsecond}
+	ts.add(epoch.Stats{Flow: "readings", Epoch: 1233, RowsIn: 1_000_000, Timers: 1, RowsOut: 5, Took: took})
+	ts.add(epoch.Stats{Flow: "readings", Epoch: 1234, RowsIn: 234_567, Malformed: 2, RowsOut: 5, Took: took})
+	ts.add(epoch.Stats{Flow: "b", Epoch: 1, RowsIn: 1, Took: epoch.Phases{Decide: 2500 * time.Millisecond}})
 	for width, want := range map[int][]string{
 		100: {
 			"b         epoch 1, 1 row in, 0 timers, 0 rows out, took 2.5s",
@@ -91,7 +91,7 @@ func TestManyFlows(t *testing.T) {
 	t.Parallel()
 	ts := totals{}
 	for n := range 50 {
-		ts.add(tws.EpochStats{Flow: fmt.Sprintf("flow%02d", n), Epoch: 1, RowsIn: 1})
+		ts.add(epoch.Stats{Flow: fmt.Sprintf("flow%02d", n), Epoch: 1, RowsIn: 1})
 	}
 	lines := ts.lines(80)
 	if len(lines) != maxLines {
@@ -207,13 +207,13 @@ func TestLiveRedraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.start("mem", nil)
-	r.epoch(tws.EpochStats{Flow: "f", Epoch: 1, RowsIn: 1})
+	r.epoch(epoch.Stats{Flow: "f", Epoch: 1, RowsIn: 1})
 	ticks <- time.Time{}
 	ticks <- time.Time{} // taken after the first drawing is done
 	if got := l.shown(); !strings.Contains(got, "f  epoch 1, 1 row in") {
 		t.Errorf("after a tick the terminal shows\n%s", got)
 	}
-	r.epoch(tws.EpochStats{Flow: "f", Epoch: 2, RowsIn: 1})
+	r.epoch(epoch.Stats{Flow: "f", Epoch: 2, RowsIn: 1})
 	r.end(t.Context(), nil)
 	if got := l.shown(); !strings.HasSuffix(got, "\nf  epoch 2, 2 rows in, 0 timers, 0 rows out, took 0s\npipe: done: 2 epochs, 2 rows in, 0 timers, 0 rows out in 0s\n") {
 		t.Errorf("at the end the terminal shows\n%s", got)

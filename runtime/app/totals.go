@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // total is what one flow, or all of them, have done in this run.
@@ -20,7 +20,7 @@ type total struct {
 	took time.Duration // by the last epoch
 }
 
-func totalOf(s tws.EpochStats) total {
+func totalOf(s epoch.Stats) total {
 	return total{
 		epochs: 1, rowsIn: s.RowsIn, malformed: s.Malformed, timers: s.Timers, rowsOut: s.RowsOut,
 		last: s.Epoch, took: s.Took.Total(),
@@ -58,7 +58,7 @@ func (t total) rest() []string {
 // totals are the flows that had an epoch in this run, by name.
 type totals map[string]*total
 
-func (ts totals) add(s tws.EpochStats) {
+func (ts totals) add(s epoch.Stats) {
 	t := ts[s.Flow]
 	if t == nil {
 		t = &total{}

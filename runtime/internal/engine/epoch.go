@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -15,8 +16,8 @@ import (
 // runEpoch lives through one epoch. The plan is durable. Nothing is visible
 // before the decision, and the decision is the commit: from then on the epoch is
 // only ever published, never computed again.
-func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, error) {
-	e := epoch{unit: u, plan: plan, inherited: u.inherited, stats: EpochStats{Flow: u.flow.Name, Epoch: plan.Epoch, Clock: time.UnixMicro(plan.ClockMicros).UTC()}}
+func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (epoch.Stats, error) {
+	e := attempt{unit: u, plan: plan, inherited: u.inherited, stats: epoch.Stats{Flow: u.flow.Name, Epoch: plan.Epoch, Clock: time.UnixMicro(plan.ClockMicros).UTC()}}
 	steps := []struct {
 		took *time.Duration
 		do   func(context.Context) error
@@ -41,16 +42,16 @@ func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (EpochStats, 
 	return e.stats, u.maintain(ctx)
 }
 
-// epoch is one attempt at an epoch.
-type epoch struct {
+// attempt is one try at an epoch.
+type attempt struct {
 	unit      *Unit
 	plan      checkpoint.Plan
 	inherited bool // the plan is of an earlier run
 	malformed bool // a source found its input malformed
-	attempt   int
+	number    int
 	decision  checkpoint.Decision
 	batches   [][]byte // by partition; nil where nothing changed
-	stats     EpochStats
+	stats     epoch.Stats
 }
 
 // forgetPlan drops the plan of an epoch that cannot succeed as planned: it is too
@@ -58,7 +59,7 @@ type epoch struct {
 // run plans it anew, over the input as it is then. Both show before Prepare, so
 // nobody has seen anything of the epoch; but a plan that an earlier run left
 // behind stays, since that run may have come further.
-func (e *epoch) forgetPlan(err error) error {
+func (e *attempt) forgetPlan(err error) error {
 	if e.inherited || !e.malformed && !errors.Is(err, ErrEpochTooLarge) {
 		return nil
 	}
@@ -69,16 +70,16 @@ func (e *epoch) forgetPlan(err error) error {
 	return u.dir.ClearEnds()
 }
 
-func (e *epoch) begin(ctx context.Context) (err error) {
+func (e *attempt) begin(ctx context.Context) (err error) {
 	u := e.unit
-	err = u.between(BeforeAttempt, AfterAttempt, func() error {
-		e.attempt, err = u.dir.StartAttempt(e.plan.Epoch)
+	err = u.between(epoch.BeforeAttempt, epoch.AfterAttempt, func() error {
+		e.number, err = u.dir.StartAttempt(e.plan.Epoch)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	e.stats.Attempt = e.attempt
+	e.stats.Attempt = e.number
 	u.budget.reset()
 	for _, s := range u.flow.Stages {
 		s.Exchange.reset()
@@ -87,11 +88,11 @@ func (e *epoch) begin(ctx context.Context) (err error) {
 		p.beginEpoch(e.plan.ClockMicros)
 	}
 	return u.sink.Begin(ctx, stream.Attempt{
-		Epoch: e.plan.Epoch, Number: e.attempt, Lanes: u.sinkLanes(), Prior: u.last.Sink.State,
+		Epoch: e.plan.Epoch, Number: e.number, Lanes: u.sinkLanes(), Prior: u.last.Sink.State,
 	})
 }
 
-func (e *epoch) read(ctx context.Context) error {
+func (e *attempt) read(ctx context.Context) error {
 	u := e.unit
 	stats := make([]stream.ReadStats, len(u.readers))
 	var work crew
@@ -121,7 +122,7 @@ func (e *epoch) read(ctx context.Context) error {
 
 // sessions runs the stages one after the other. Stage k+1 starts when stage k
 // has fired its timers, in the same epoch and at the same clock.
-func (e *epoch) sessions(ctx context.Context) error {
+func (e *attempt) sessions(ctx context.Context) error {
 	for i, stage := range e.unit.flow.Stages {
 		err := e.eachPartition(ctx, func(ctx context.Context, p *partition) error {
 			return p.runStage(ctx, i, e.unit.config.TimerLimit)
@@ -132,23 +133,23 @@ func (e *epoch) sessions(ctx context.Context) error {
 	}
 	for _, p := range e.unit.partitions {
 		for _, sp := range p.stages {
-			e.stats.add(sp.metrics)
+			sp.metrics.addTo(&e.stats)
 		}
 	}
 	return e.unit.budget.check() // whatever a callback made of the error
 }
 
-func (e *epoch) prepare(ctx context.Context) error {
+func (e *attempt) prepare(ctx context.Context) error {
 	u := e.unit
 	e.decision = checkpoint.Decision{
-		Epoch: e.plan.Epoch, Attempt: e.attempt, Plan: e.plan,
+		Epoch: e.plan.Epoch, Attempt: e.number, Plan: e.plan,
 		Changelogs: make([]stream.Artefact, len(u.partitions)),
 	}
-	err := u.between(BeforeChangelogs, AfterChangelogs, func() error { return e.writeChangelogs(ctx) })
+	err := u.between(epoch.BeforeChangelogs, epoch.AfterChangelogs, func() error { return e.writeChangelogs(ctx) })
 	if err != nil {
 		return err
 	}
-	if err := u.at(BeforeStage); err != nil {
+	if err := u.at(epoch.BeforeStage); err != nil {
 		return err
 	}
 	staged, err := u.sink.Prepare(ctx)
@@ -157,21 +158,21 @@ func (e *epoch) prepare(ctx context.Context) error {
 	}
 	e.decision.Sink = staged
 	e.stats.RowsOut, e.stats.BytesOut = staged.Rows, staged.Bytes
-	return u.at(AfterStage)
+	return u.at(epoch.AfterStage)
 }
 
 // writeChangelogs makes the state changes durable, one record for each state
 // partition that changed.
-func (e *epoch) writeChangelogs(ctx context.Context) error {
+func (e *attempt) writeChangelogs(ctx context.Context) error {
 	u := e.unit
 	e.batches = make([][]byte, len(u.partitions))
 	err := e.eachPartition(ctx, func(_ context.Context, p *partition) (err error) {
 		if p.over.empty() {
 			return nil
 		}
-		batch := p.changes(store.Mark{Epoch: e.plan.Epoch, Attempt: e.attempt})
+		batch := p.changes(store.Mark{Epoch: e.plan.Epoch, Attempt: e.number})
 		e.batches[p.number] = batch
-		e.decision.Changelogs[p.number], err = u.dir.WriteChangelog(e.plan.Epoch, e.attempt, p.number, batch)
+		e.decision.Changelogs[p.number], err = u.dir.WriteChangelog(e.plan.Epoch, e.number, p.number, batch)
 		return err
 	})
 	for _, b := range e.batches {
@@ -180,9 +181,9 @@ func (e *epoch) writeChangelogs(ctx context.Context) error {
 	return err
 }
 
-func (e *epoch) decide(context.Context) error {
+func (e *attempt) decide(context.Context) error {
 	u := e.unit
-	return u.between(BeforeDecide, AfterDecide, func() error {
+	return u.between(epoch.BeforeDecide, epoch.AfterDecide, func() error {
 		if err := u.dir.Decide(e.decision); err != nil {
 			return err
 		}
@@ -191,12 +192,12 @@ func (e *epoch) decide(context.Context) error {
 	})
 }
 
-func (e *epoch) publish(ctx context.Context) error {
+func (e *attempt) publish(ctx context.Context) error {
 	u := e.unit
 	if err := u.publish(ctx, e.decision); err != nil {
 		return err
 	}
-	return u.between(BeforeApply, AfterApply, func() error {
+	return u.between(epoch.BeforeApply, epoch.AfterApply, func() error {
 		return e.eachPartition(ctx, func(_ context.Context, p *partition) error {
 			return u.apply(p, e.decision, e.batches[p.number])
 		})
@@ -204,7 +205,7 @@ func (e *epoch) publish(ctx context.Context) error {
 }
 
 // eachPartition works on all partitions at once.
-func (e *epoch) eachPartition(ctx context.Context, do func(context.Context, *partition) error) error {
+func (e *attempt) eachPartition(ctx context.Context, do func(context.Context, *partition) error) error {
 	var work crew
 	ctx = work.start(ctx)
 	for _, p := range e.unit.partitions {
@@ -215,7 +216,7 @@ func (e *epoch) eachPartition(ctx context.Context, do func(context.Context, *par
 
 // publish makes a decided epoch's output visible.
 func (u *Unit) publish(ctx context.Context, d checkpoint.Decision) error {
-	if err := u.at(BeforePublish); err != nil {
+	if err := u.at(epoch.BeforePublish); err != nil {
 		return err
 	}
 	err := u.sink.Publish(ctx, stream.Publication{
@@ -224,7 +225,7 @@ func (u *Unit) publish(ctx context.Context, d checkpoint.Decision) error {
 	if err != nil {
 		return fmt.Errorf("%s: epoch %d is decided but not published: %w", u.flow.Target, d.Epoch, err)
 	}
-	return u.at(AfterPublish)
+	return u.at(epoch.AfterPublish)
 }
 
 // apply brings a partition's store to a decided epoch. A partition that did not
@@ -281,7 +282,7 @@ func (u *Unit) absentSources() []checkpoint.SourceRange {
 
 // writePlan makes a plan durable, before any work.
 func (u *Unit) writePlan(p *checkpoint.Plan) error {
-	return u.between(BeforePlan, AfterPlan, func() error {
+	return u.between(epoch.BeforePlan, epoch.AfterPlan, func() error {
 		err := u.dir.WritePlan(*p)
 		if err == nil {
 			u.undecided = p
@@ -304,7 +305,7 @@ func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, err
 		if journal == nil {
 			continue
 		}
-		err = u.between(BeforeJournal, AfterJournal, func() error { return u.dir.AppendJournal(name, journal) })
+		err = u.between(epoch.BeforeJournal, epoch.AfterJournal, func() error { return u.dir.AppendJournal(name, journal) })
 		if err != nil {
 			return nil, err
 		}

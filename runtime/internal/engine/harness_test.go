@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/store/mem"
 	"github.com/tws-go/tws/runtime/stream"
@@ -209,7 +210,7 @@ type rig struct {
 	stages  []*handler
 	sink    *listSink
 	config  Config
-	epochs  []EpochStats
+	epochs  []epoch.Stats
 
 	checkpoint *checkpoint.Checkpoint
 	unit       *Unit
@@ -247,7 +248,7 @@ func (r *rig) open() error {
 	}
 	c := r.config
 	c.Stores, c.Clock = r.stores, r.clock
-	c.OnEpoch = func(s EpochStats) { r.epochs = append(r.epochs, s) }
+	c.OnEpoch = func(s epoch.Stats) { r.epochs = append(r.epochs, s) }
 	if r.unit, err = OpenUnit(context.Background(), r.checkpoint, r.flow(), c); err != nil {
 		return errors.Join(err, r.checkpoint.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // snapshotState counts what a snapshot would save a recovery from replaying.
@@ -29,7 +30,7 @@ func (u *Unit) maintain(ctx context.Context) error {
 			return fmt.Errorf("engine: flow %s: snapshot of epoch %d: %w", u.flow.Name, u.last.Epoch, err)
 		}
 	}
-	return u.between(BeforeRetain, AfterRetain, func() error { return u.dir.Retain(u.config.RetainEpochs) })
+	return u.between(epoch.BeforeRetain, epoch.AfterRetain, func() error { return u.dir.Retain(u.config.RetainEpochs) })
 }
 
 func (u *Unit) countChangelogs() error {
@@ -67,7 +68,7 @@ func (s *snapshotState) count(d checkpoint.Decision) {
 }
 
 func (u *Unit) takeSnapshot(ctx context.Context) error {
-	if err := u.at(BeforeSnapshot); err != nil {
+	if err := u.at(epoch.BeforeSnapshot); err != nil {
 		return err
 	}
 	s, err := u.dir.BeginSnapshot(u.last.Epoch)
@@ -83,5 +84,5 @@ func (u *Unit) takeSnapshot(ctx context.Context) error {
 		return errors.Join(err, s.Abort())
 	}
 	u.snapshot.epoch, u.snapshot.bytes = u.last.Epoch, 0
-	return u.at(AfterSnapshot)
+	return u.at(epoch.AfterSnapshot)
 }

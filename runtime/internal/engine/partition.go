@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 )
 
@@ -42,6 +43,15 @@ type stagePartition struct {
 type sessionMetrics struct {
 	keys, timers, puts, deletes int64
 	timersSet, timersCancelled  int64
+}
+
+func (m *sessionMetrics) addTo(s *epoch.Stats) {
+	s.Keys += m.keys
+	s.Timers += m.timers
+	s.TimersSet += m.timersSet
+	s.TimersCancelled += m.timersCancelled
+	s.StatePuts += m.puts
+	s.StateDeletes += m.deletes
 }
 
 func openPartition(number, partitions, groups int, st store.Store, stages []*Stage, b *budget) (*partition, error) {

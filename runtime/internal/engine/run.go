@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/stream"
 )
 
@@ -69,9 +70,9 @@ func (u *Unit) tick(ctx context.Context) (ran bool, err error) {
 }
 
 // run makes a plan durable and runs its epoch.
-func (u *Unit) run(ctx context.Context, plan *checkpoint.Plan) (EpochStats, error) {
+func (u *Unit) run(ctx context.Context, plan *checkpoint.Plan) (epoch.Stats, error) {
 	if err := u.writePlan(plan); err != nil {
-		return EpochStats{}, u.wrap(err)
+		return epoch.Stats{}, u.wrap(err)
 	}
 	return u.runEpoch(ctx, *plan)
 }
@@ -162,7 +163,7 @@ type timerRounds struct {
 	owed int64 // what the round still has to fire, if it was cut
 }
 
-func (r *timerRounds) count(u *Unit, stats EpochStats, ends []stream.Position) (err error) {
+func (r *timerRounds) count(u *Unit, stats epoch.Stats, ends []stream.Position) (err error) {
 	for i := range u.readers {
 		if !u.position(i).Equal(ends[i]) {
 			return nil
@@ -235,7 +236,7 @@ func (u *Unit) ends(ctx context.Context) ([]stream.Position, error) {
 	for i, end := range ends {
 		e.Sources = append(e.Sources, checkpoint.SourceEnd{Name: u.flow.Sources[i].Name(), End: end})
 	}
-	return ends, u.between(BeforeEnds, AfterEnds, func() error { return u.dir.WriteEnds(e) })
+	return ends, u.between(epoch.BeforeEnds, epoch.AfterEnds, func() error { return u.dir.WriteEnds(e) })
 }
 
 func (u *Unit) storedEnds(stored checkpoint.Ends) ([]stream.Position, error) {
@@ -258,7 +259,7 @@ func (u *Unit) storedEnds(stored checkpoint.Ends) ([]stream.Position, error) {
 // dropEnds forgets the ends of an available-now run that is finished, or that a
 // run with another trigger has made pointless.
 func (u *Unit) dropEnds() error {
-	if err := u.between(BeforeDropEnds, AfterDropEnds, u.dir.ClearEnds); err != nil {
+	if err := u.between(epoch.BeforeDropEnds, epoch.AfterDropEnds, u.dir.ClearEnds); err != nil {
 		return u.wrap(err)
 	}
 	return nil

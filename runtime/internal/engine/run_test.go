@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 // B-20 C-9: the limit on epochs ends a run; the next finishes to the same place,
@@ -193,8 +195,8 @@ func TestTooLargeLater(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, counter())
 	crash := true
-	r.config.AtPoint = func(p Point) error {
-		if crash && p == AfterStage {
+	r.config.AtPoint = func(p epoch.Point) error {
+		if crash && p == epoch.AfterStage {
 			return errBoom
 		}
 		return nil
@@ -231,8 +233,8 @@ func TestStats(t *testing.T) {
 	r.clock.set(10)
 	r.row("a", "1", "2").row("b", "3").mustRun()
 	got := r.epochs[0]
-	got.Took, got.ChangelogBytes = Phases{}, 0
-	want := EpochStats{
+	got.Took, got.ChangelogBytes = epoch.Phases{}, 0
+	want := epoch.Stats{
 		Flow: "flow", Epoch: 1, Attempt: 1, Clock: time.UnixMicro(10).UTC(),
 		RowsIn: 3, Keys: 2, Timers: 2, RowsOut: 4,
 		TimersSet: 10, TimersCancelled: 6, StatePuts: 4, StateDeletes: 4,

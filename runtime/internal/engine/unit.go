@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -16,7 +17,7 @@ import (
 // Config is how a unit runs. The zero value of a field means its default.
 type Config struct {
 	Stores store.Engine
-	Clock  Clock        // default SystemClock
+	Clock  epoch.Clock  // default epoch.SystemClock
 	Log    *slog.Logger // default discards
 	// Partitions is the number of state partitions of a flow that starts for the
 	// first time; later the checkpoint says. Default 4.
@@ -38,10 +39,10 @@ type Config struct {
 	// MaxEpochs stops a run after that many epochs; 0 means never.
 	MaxEpochs int64
 	// OnEpoch is called after every epoch, and must not block.
-	OnEpoch func(EpochStats)
-	// AtPoint is called at every [Point] of the commit order; an error ends the
+	OnEpoch func(epoch.Stats)
+	// AtPoint is called at every [epoch.Point] of the commit order; an error ends the
 	// run there as a crash would. For tests.
-	AtPoint func(Point) error
+	AtPoint func(epoch.Point) error
 }
 
 func (c Config) withDefaults() Config {
@@ -51,7 +52,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	if c.Clock == nil {
-		c.Clock = SystemClock{}
+		c.Clock = epoch.SystemClock{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -66,10 +67,10 @@ func (c Config) withDefaults() Config {
 	set(&c.SnapshotBytes, 64<<20)
 	set(&c.RetainEpochs, 100)
 	if c.OnEpoch == nil {
-		c.OnEpoch = func(EpochStats) {}
+		c.OnEpoch = func(epoch.Stats) {}
 	}
 	if c.AtPoint == nil {
-		c.AtPoint = func(Point) error { return nil }
+		c.AtPoint = func(epoch.Point) error { return nil }
 	}
 	return c
 }
@@ -143,7 +144,7 @@ func (u *Unit) openMeta() error {
 	}
 	if !ok {
 		u.meta = declared
-		return u.between(BeforeMeta, AfterMeta, func() error { return u.dir.PutMeta(declared) })
+		return u.between(epoch.BeforeMeta, epoch.AfterMeta, func() error { return u.dir.PutMeta(declared) })
 	}
 	if err := compatibleMeta(stored, declared); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (u *Unit) openMeta() error {
 	if sameMeta(stored, declared) {
 		return nil
 	}
-	return u.between(BeforeMeta, AfterMeta, func() error { return u.dir.PutMeta(declared) })
+	return u.between(epoch.BeforeMeta, epoch.AfterMeta, func() error { return u.dir.PutMeta(declared) })
 }
 
 func (u *Unit) openExchanges() {
@@ -238,10 +239,10 @@ func (u *Unit) nextTimer() (int64, error) {
 	return earliest, nil
 }
 
-func (u *Unit) at(p Point) error { return u.config.AtPoint(p) }
+func (u *Unit) at(p epoch.Point) error { return u.config.AtPoint(p) }
 
 // between does a durable step between two points.
-func (u *Unit) between(before, after Point, step func() error) error {
+func (u *Unit) between(before, after epoch.Point, step func() error) error {
 	if err := u.at(before); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"github.com/tws-go/tws/golden/crash/internal/pipeline"
-	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 )
 
 func main() {
@@ -39,7 +39,7 @@ func run(args []string) error {
 	return pipeline.Run(pipeline.Layout{Dir: args[0]}, o)
 }
 
-func step(p tws.Point) error {
+func step(p epoch.Point) error {
 	fmt.Println(p)
 	_, err := os.Stdin.Read(make([]byte, 1))
 	return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tws-go/tws/examples/heartbeat"
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/store/mem"
 	"github.com/tws-go/tws/runtime/stream"
@@ -134,7 +135,7 @@ func filesReached(p stream.Position) (int64, error) {
 // Options say how a run goes.
 type Options struct {
 	Stores  store.Engine
-	AtPoint func(tws.Point) error
+	AtPoint func(epoch.Point) error
 	Conf    map[string]string
 	NoSync  bool
 }

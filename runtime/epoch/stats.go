@@ -1,9 +1,13 @@
-package engine
+// Package epoch is what can be seen of the life of an epoch from outside: what one
+// did, the points of its commit order, the clock that it lives by. The engine that
+// runs epochs is internal; options and hooks of a pipeline speak of it in these
+// types. All of them are plain values.
+package epoch
 
 import "time"
 
-// EpochStats is what one epoch did.
-type EpochStats struct {
+// Stats is what one epoch did.
+type Stats struct {
 	Flow    string
 	Epoch   int64
 	Attempt int
@@ -35,13 +39,4 @@ type Phases struct {
 // Total returns the sum of all parts.
 func (p Phases) Total() time.Duration {
 	return p.Begin + p.Read + p.Sessions + p.Prepare + p.Decide + p.Publish
-}
-
-func (s *EpochStats) add(m sessionMetrics) {
-	s.Keys += m.keys
-	s.Timers += m.timers
-	s.TimersSet += m.timersSet
-	s.TimersCancelled += m.timersCancelled
-	s.StatePuts += m.puts
-	s.StateDeletes += m.deletes
 }

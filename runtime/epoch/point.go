@@ -1,4 +1,4 @@
-package engine
+package epoch
 
 // Point names a moment in the commit order, before or after a durable step.
 // Tests stop the engine there and check that nothing is lost or doubled.
