@@ -78,7 +78,7 @@ env:
 	@mkdir -p $(BIN)
 	@CGO_ENABLED=0 go build -o $(BIN)/tws-gen ./cmd/tws-gen
 	@if ! $(BIN)/tws-gen env 2>&1 > $(TMP)/env.sh.new | tee $(TMP)/env.err | sed -u '/^rocksenv: fetching/!d' >&2; then \
-		echo "RocksDB is not available, using the memory store: $$(grep -m 1 '^tws-gen:' $(TMP)/env.err | sed 's/^tws-gen: \(rocksenv: \)*//')" >&2; \
+		echo "RocksDB is not available, using the memory store; to see what helps, run: $(BIN)/tws-gen env" >&2; \
 		echo "export CGO_ENABLED='0'" > $(TMP)/env.sh.new; \
 	fi
 	@mv $(TMP)/env.sh.new $(TMP)/env.sh

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -73,6 +74,9 @@ func (f *finder) fetch(ctx context.Context, dir string) error {
 
 // download has Maven put the release archive into dir and returns its path.
 func (f *finder) download(ctx context.Context, dir string) (string, error) {
+	if _, err := exec.LookPath("mvn"); err != nil {
+		return "", errors.New("mvn is not installed")
+	}
 	fmt.Fprintf(f.Stderr, "rocksenv: fetching RocksDB %s with mvn (87 MB, once per user)\n", rocksVersion)
 	// Maven runs in the empty directory so that no project file is read.
 	_, err := output(ctx, dir, "mvn", "-q", "-B", "dependency:copy",
