@@ -19,7 +19,7 @@ const (
 // readsClock lists the files that may read the machine's clock, with the reason.
 var readsClock = map[string]string{
 	"runtime/epoch/clock.go": "it is the clock that everything else is given",
-	"runtime/table/store.go":           "the default for times in a table's log, which nothing depends on",
+	"runtime/table/store.go": "the default for times in a table's log, which nothing depends on",
 }
 
 // holdsContext lists the files with a context in a struct, with the reason.
