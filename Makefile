@@ -16,7 +16,8 @@ ENV    := set -a; source $(TMP)/env.sh; set +a;
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages without cgo or third-party C: what the race detector runs on.
 PURE := ./schemas/... ./codec/... ./gen/... ./cmd/... ./runtime ./runtime/checkpoint/... ./runtime/internal/... \
-	./runtime/store ./runtime/store/mem/... ./runtime/stream/... ./runtime/table/... ./runtime/twstest/...
+	./runtime/epoch/... ./runtime/store ./runtime/store/mem/... ./runtime/stream/... ./runtime/table/... ./runtime/twstest/... \
+	./runtime/app/... ./golden/crash/...
 
 .PHONY: help
 help: ## list the targets

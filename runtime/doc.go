@@ -22,13 +22,11 @@
 // # For users
 //
 // See docs/start.md for a first pipeline and docs/reference/annotations.md for
-// the annotations. [Heartbeat in examples] shows everything at once.
+// the annotations. The package examples/heartbeat shows everything at once.
 //
 // # For generated code
 //
 // [Binder], [Binding], [ValueCell], [ListCell], [MapCell], [NewTimer], the codecs
 // [ValueCodec] and [KeyCodec], [AddTable] and [UseRow] are there for generated
 // code; nobody needs to call them by hand.
-//
-// [Heartbeat in examples]: https://github.com/tws-go/tws/tree/main/examples/heartbeat
 package tws

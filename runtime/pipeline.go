@@ -38,7 +38,8 @@ type Options struct {
 	// OnEpoch is called synchronously after every epoch, by several goroutines
 	// if there are several flows; it must not block.
 	OnEpoch func(epoch.Stats)
-	// Stores opens the state stores. Required.
+	// Stores opens the state stores. Required. Who made it closes it, after the
+	// pipeline.
 	Stores store.Engine
 	// Tables opens the streaming tables; needed if a flow writes one.
 	Tables TableStore

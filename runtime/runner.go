@@ -126,8 +126,9 @@ type unit struct {
 	once bool
 }
 
-// Run runs all flows as the pipeline's trigger says; see [Pipeline.Run]. After an
-// error the runner can only be closed.
+// Run runs all flows as the pipeline's trigger says; see [Pipeline.Run]. It may be
+// called again when it has returned nil; after an error the runner can only be
+// closed.
 func (r *Runner) Run(ctx context.Context) error {
 	return r.each(ctx, func(hard context.Context, stop <-chan struct{}, u unit) error {
 		switch {

@@ -8,7 +8,8 @@ import (
 // The state interfaces. A field of one of these types declares a state variable;
 // tws-gen generates the accessor that the field holds at run time, and a test may
 // put a fake there. Variables are per key and can be used only inside callbacks.
-// All methods are for one goroutine: the one that runs the callback.
+// All methods are for one goroutine, the one that runs the callback, as are the
+// emitter and the contexts; a callback that starts others must not hand them on.
 //
 // Values are the caller's own: what Get returns may be changed freely, and what
 // Update was given may be changed after it. An entry whose time to live has
