@@ -14,5 +14,9 @@ type (
 	Diagnostics = diag.List
 )
 
+// Nearest returns the candidate that word is most likely a slip of, "" if none is
+// near.
+func Nearest(word string, candidates []string) string { return diag.Nearest(word, candidates) }
+
 // Explain returns the entry of a code such as "TWS012"; case does not matter.
 func Explain(code string) (Entry, bool) { return diag.Explain(code) }

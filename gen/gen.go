@@ -122,7 +122,10 @@ func (r *Result) add(loader *load.Loader, p *load.Package) error {
 	for _, e := range p.Syntax {
 		r.Diagnostics.Add(e.Pos, diag.Syntax, "correct the syntax; nothing is generated until the package parses", "%s", e.Msg)
 	}
-	if len(p.Syntax) > 0 || !p.Annotated {
+	if p.TooLarge != nil {
+		plan.TooLarge(&r.Diagnostics, p.Position(p.TooLarge.Pos()), p.TooLarge.Name.Name)
+	}
+	if len(p.Syntax) > 0 || !p.Annotated || p.TooLarge != nil {
 		return nil
 	}
 	lock, err := r.readLock(filepath.Join(p.Dir, schemas.LockFile))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tws-go/tws/gen"
@@ -11,19 +12,23 @@ import (
 func (c *command) explain(args []string) (int, error) {
 	if len(args) == 0 {
 		for _, e := range gen.Catalogue() {
-			fmt.Fprintf(c.stdout, "%s  %s\n", e.Code, e.Title)
+			if _, err := fmt.Fprintf(c.stdout, "%s  %s\n", e.Code, e.Title); err != nil {
+				return exitUsage, err
+			}
 		}
 		return exitOK, nil
 	}
+	var text strings.Builder
 	for i, arg := range args {
 		e, ok := gen.Explain(strings.Trim(arg, "[]:"))
 		if !ok {
 			return exitUsage, fmt.Errorf("there is no diagnostic %s; \"tws-gen explain\" lists all", arg)
 		}
 		if i > 0 {
-			fmt.Fprintln(c.stdout)
+			text.WriteByte('\n')
 		}
-		fmt.Fprintf(c.stdout, "%s: %s\n\n%s\n", e.Code, e.Title, strings.TrimSpace(e.Text))
+		fmt.Fprintf(&text, "%s: %s\n\n%s\n", e.Code, e.Title, strings.TrimSpace(e.Text))
 	}
-	return exitOK, nil
+	_, err := io.WriteString(c.stdout, text.String())
+	return exitOK, err
 }

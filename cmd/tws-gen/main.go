@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/tws-go/tws/cmd/tws-gen/internal/rocksenv"
 	"github.com/tws-go/tws/gen"
@@ -28,9 +30,12 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
+
+// verbs are the words that a command line may begin with.
+var verbs = []string{"check", "env", "explain", "version", "help"}
 
 // command is one invocation.
 type command struct {
@@ -88,17 +93,13 @@ or a run that could not be tried.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c := &command{stdout: stdout, stderr: stderr}
 	verb := "generate"
-	if len(args) > 0 {
-		switch args[0] {
-		case "check", "env", "explain", "version", "help":
-			verb, args = args[0], args[1:]
-		}
+	if len(args) > 0 && slices.Contains(verbs, args[0]) {
+		verb, args = args[0], args[1:]
 	}
 	rest, err := c.flags(verb, args)
 	switch {
-	case errors.Is(err, flag.ErrHelp) || verb == "help":
-		fmt.Fprint(stdout, usage)
-		return exitOK
+	case errors.Is(err, flag.ErrHelp):
+		verb = "help"
 	case err != nil:
 		fmt.Fprintf(stderr, "tws-gen: %v\nRun \"tws-gen help\" for usage.\n", err)
 		return exitUsage
@@ -145,13 +146,18 @@ func (c *command) do(ctx context.Context, verb string, args []string) (int, erro
 		return c.env(ctx)
 	case "explain":
 		return c.explain(args)
+	case "help":
+		_, err := io.WriteString(c.stdout, usage)
+		return exitOK, err
 	case "version":
-		fmt.Fprintln(c.stdout, "tws-gen", version())
-		return exitOK, nil
+		_, err := fmt.Fprintln(c.stdout, "tws-gen", version())
+		return exitOK, err
 	}
-	result, err := gen.Run(ctx, gen.Config{Dir: c.dir, Patterns: args, Tags: c.tags})
+	result, err := interruptible(ctx, func() (*gen.Result, error) {
+		return gen.Run(ctx, gen.Config{Dir: c.dir, Patterns: args, Tags: c.tags})
+	})
 	if err != nil {
-		return exitUsage, err
+		return exitUsage, misspelt(err, verb, args)
 	}
 	if len(result.Diagnostics) > 0 {
 		if err := result.Diagnostics.Write(c.stderr, c.workDir()); err != nil {
@@ -166,6 +172,46 @@ func (c *command) do(ctx context.Context, verb string, args []string) (int, erro
 		return c.check(result)
 	}
 	return c.generate(ctx, result)
+}
+
+// stopGrace is how long an interrupted run may take to end by itself.
+const stopGrace = 200 * time.Millisecond
+
+// interruptible runs what does not write anything, and does not wait for it much
+// longer than for the context: the type checker, for one, does not look at that.
+func interruptible(ctx context.Context, run func() (*gen.Result, error)) (*gen.Result, error) {
+	type outcome struct {
+		result *gen.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := run()
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	// It ends the go command that it may have started.
+	select {
+	case <-done:
+	case <-time.After(stopGrace):
+	}
+	return nil, fmt.Errorf("nothing was written: %w", context.Cause(ctx))
+}
+
+// misspelt adds to the error of a run without a verb which one may be meant.
+func misspelt(err error, verb string, args []string) error {
+	if verb != "generate" || len(args) == 0 || strings.ContainsAny(args[0], "./") {
+		return err
+	}
+	near := gen.Nearest(args[0], verbs)
+	if near == "" {
+		return err
+	}
+	return fmt.Errorf("%w\ndid you mean \"tws-gen %s\"? The command comes before flags and packages", err, near)
 }
 
 // workDir is the directory that printed paths are relative to.

@@ -50,6 +50,9 @@ func (w writer) write(ctx context.Context, result *gen.Result) (err error) {
 		if !f.Changed() {
 			continue // also its time of modification stays
 		}
+		if ctx.Err() != nil {
+			break
+		}
 		s, err := stage(f)
 		if s.temp != "" {
 			all = append(all, s)

@@ -44,6 +44,7 @@ const (
 	Embedded       Code = "TWS045"
 	RowType        Code = "TWS046"
 	CustomCodec    Code = "TWS047"
+	TooLarge       Code = "TWS048"
 	Target         Code = "TWS050"
 	FlowForm       Code = "TWS051"
 	FlowRow        Code = "TWS052"
@@ -118,7 +119,8 @@ The option does not exist, or not here. A processor takes time and output, a
 value, list or map state takes ttl, a timer takes none. Directives: table and
 sink take name; flow takes target, name and once.`},
 	{OptionValue, "invalid option value", `
-time is none, processing or event. output is append or update. ttl is a
+time is none or processing; event is reserved for event time, and a pipeline
+with it does not start in this version. output is append or update. ttl is a
 duration above zero in whole microseconds with a unit (ttl=90s, ttl=1h30m,
 ttl=24h); for no time to live leave the option out.`},
 	{Name, "invalid name", `
@@ -191,7 +193,9 @@ locks in them have no schema. A map usually becomes a tws.MapState or a slice
 of key/value structs, an array a slice, an interface a concrete type.`},
 	{Recursive, "recursive type", `
 A type that contains itself, also through pointers and slices, has no finite
-schema. Keep ids instead of pointers, or flatten the tree into a list.`},
+schema. Neither has an instance of a generic type that contains another one with
+ever longer type arguments, as in type T[X any] struct { Next *T[*X] }. Keep
+ids instead of pointers, or flatten the tree into a list.`},
 	{Unexported, "unexported field", `
 A field that starts with a lower-case letter would silently not be stored.
 Export it, or say that it is not meant to be stored with ` + "`tws:\"-\"`" + `.
@@ -217,6 +221,13 @@ a single value declare a struct with one field.`},
 The type has methods that encoding/json would call (MarshalJSON, UnmarshalJSON,
 MarshalText or UnmarshalText). Generated codecs never call them, so that rows
 would look different than the type intends.`},
+	{TooLarge, "type is too large", `
+A schema is data and is stored with the state, and every column of a table is
+a column of its files. So a struct has at most 10,000 fields, those of nested
+structs counted at every place where they occur, structs and lists lie at most
+100 deep within each other, and a type is spelled with at most 1,000 others as
+type arguments. Structs that hold the next one twice double the fields with
+each level. Keep an id instead of the nested value, or use a list.`},
 	{Target, "unknown flow target", `
 The target of a flow is the Go identifier of a variable in the same package
 that has a //tws:table or //tws:sink directive.`},
@@ -240,9 +251,10 @@ change behind the back of stored state make its bytes mean something else.`},
 tws.lock.json was written by a newer tws-gen than this one.`},
 	{Removed, "stored declaration is gone", `
 A processor, state or timer that the lock file knows is not declared any more,
-or under another name. State that was written for it would be lost. Removing
-and renaming will come with schema evolution; until then restore the
-declaration, or delete tws.lock.json and start with a fresh checkpoint and a
+or under another name. State that was written for it would be lost. If the
+declaration is in a file with a build tag, nothing is gone: pass the tag with
+-tags. Removing and renaming will come with schema evolution; until then restore
+the declaration, or delete tws.lock.json and start with a fresh checkpoint and a
 fresh tables folder (or another table name): with a fresh checkpoint alone all
 rows would go into the existing table once more.`},
 	{Changed, "type of stored state changed", `

@@ -137,13 +137,13 @@ func (e *emitter) plainFuncs(v plan.Value) (appendFn, decodeFn *jen.Statement) {
 func (e *emitter) cloneFunc(v plan.Value) *jen.Statement {
 	l := e.local
 	switch {
-	case flat(v):
+	case v.Flat:
 		return nil
 	case v.Struct != nil && !v.Wire.Optional:
 		return e.fn("twsClone", v.Struct, "")
 	}
 	typ := e.typ(v.Go)
-	if v.Wire.Kind == schemas.Bytes || v.Elem != nil && flat(*v.Elem) {
+	if v.Wire.Kind == schemas.Bytes || v.Elem != nil && v.Elem.Flat {
 		return jen.Func().Params(jen.Id(l.v).Op("*").Add(typ)).Add(typ.Clone()).
 			Add(oneLine(jen.Return(jen.Qual("slices", "Clone").Call(jen.Op("*").Id(l.v)))))
 	}

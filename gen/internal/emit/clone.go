@@ -47,7 +47,7 @@ func (e *emitter) encodedFields(s *plan.Struct) *jen.Statement {
 // original; none if it is flat.
 func (e *emitter) cloneValue(v plan.Value, p place, depth int) []jen.Code {
 	switch {
-	case flat(v):
+	case v.Flat:
 		return nil
 	case v.Wire.Optional:
 		return []jen.Code{jen.If(p.value().Op("!=").Nil()).
@@ -61,7 +61,7 @@ func (e *emitter) cloneValue(v plan.Value, p place, depth int) []jen.Code {
 // clonedExpr is the copy of a value other than a list, as an expression.
 func (e *emitter) clonedExpr(v plan.Value, p place) *jen.Statement {
 	switch {
-	case v.Struct != nil && !flatStruct(v.Struct):
+	case v.Struct != nil && !v.Struct.Flat:
 		return e.fn("twsClone", v.Struct, "").Call(p.addr())
 	case v.Struct == nil && !v.Flat:
 		return jen.Qual("slices", "Clone").Call(p.value()) // bytes

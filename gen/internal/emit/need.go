@@ -31,7 +31,7 @@ func newNeed(p *plan.Package) need {
 		for _, s := range proc.States {
 			n.key(s.Key)
 			n.each(s.Value, n.typ, n.msgpack)
-			if !flat(s.Value) {
+			if !s.Value.Flat {
 				n.each(s.Value, n.clone)
 			}
 		}
@@ -89,14 +89,14 @@ func (n need) columns(s *plan.Struct) { n.spread(s, &n.of(s).columns, n.columns)
 func (n need) keyed(s *plan.Struct)   { n.spread(s, &n.of(s).key, n.keyed) }
 
 func (n need) clone(s *plan.Struct) {
-	if !flatStruct(s) {
+	if !s.Flat {
 		n.spread(s, &n.of(s).clone, n.clone)
 	}
 }
 
 // columnList marks the functions that the column list of s is made of.
 func (n need) columnList(s *plan.Struct) {
-	if inOrder(s) {
+	if s.InOrder {
 		n.typ(s)
 		return
 	}
@@ -115,29 +115,6 @@ func (n need) row(s *plan.Struct) {
 	n.json(s)
 	n.columns(s)
 	n.of(s).unmarshal = true
-}
-
-// inOrder reports whether ids rise in declaration order, in s and in all it
-// holds, so that the fields of its type are its columns.
-func inOrder(s *plan.Struct) bool {
-	rising := slices.IsSortedFunc(s.Fields, func(a, b *plan.Field) int { return cmp.Compare(a.ID, b.ID) })
-	return rising && !slices.ContainsFunc(s.Fields, func(f *plan.Field) bool {
-		v := f.Value
-		for v.Elem != nil {
-			v = *v.Elem
-		}
-		return v.Struct != nil && !inOrder(v.Struct)
-	})
-}
-
-// flat reports whether an assignment copies everything that v encodes, and
-// nothing else.
-func flat(v plan.Value) bool {
-	return v.Flat && (v.Struct == nil || flatStruct(v.Struct))
-}
-
-func flatStruct(s *plan.Struct) bool {
-	return s.Flat && !partial(s) && !slices.ContainsFunc(s.Fields, func(f *plan.Field) bool { return !flat(f.Value) })
 }
 
 // partial reports whether s has fields that are not encoded. Such a field must

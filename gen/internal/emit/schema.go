@@ -49,7 +49,7 @@ func (e *emitter) columnList(s *plan.Struct) {
 
 // columns is the expression of the column list of a row.
 func (e *emitter) columns(s *plan.Struct) *jen.Statement {
-	if inOrder(s) {
+	if s.InOrder {
 		return e.fn("twsType", s, "").Call().Dot("Fields")
 	}
 	return e.fn("twsColumns", s, "").Call()
@@ -85,7 +85,7 @@ func (e *emitter) schemaOf(v plan.Value, column bool) *jen.Statement {
 // schemaCall reports whether the type is a call of a function that returns it,
 // not a literal.
 func schemaCall(v plan.Value, column bool) bool {
-	return v.Struct != nil && !v.Wire.Optional && (!column || inOrder(v.Struct))
+	return v.Struct != nil && !v.Wire.Optional && (!column || v.Struct.InOrder)
 }
 
 func (e *emitter) structSchema(v plan.Value, column bool) *jen.Statement {

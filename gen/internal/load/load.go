@@ -215,6 +215,9 @@ type Package struct {
 	Errors []types.Error
 	// Syntax are parser errors. If there are any, Types and Info are nil.
 	Syntax scanner.ErrorList
+	// TooLarge is the declaration of a type that is too large to be checked, nil
+	// if there is none. If there is one, Types and Info are nil.
+	TooLarge *ast.TypeSpec
 	// Old are the generated files found, by path.
 	Old map[string][]byte
 	// Ignored are the files that build constraints exclude.
@@ -245,7 +248,10 @@ func (l *Loader) Load(i int) (*Package, error) {
 	if !p.Annotated {
 		return p, nil
 	}
-	if p.parse(); len(p.Syntax) == 0 {
+	if p.parse(); len(p.Syntax) > 0 {
+		return p, nil
+	}
+	if p.TooLarge = tooLarge(p.Files); p.TooLarge == nil {
 		l.check(p)
 	}
 	return p, nil

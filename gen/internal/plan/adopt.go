@@ -12,31 +12,48 @@ import (
 // the new name. Whether its fields are the same is checked afterwards, as for
 // every struct.
 func (a *assigner) adoptRenames() {
+	f := &follower{assigner: a, seen: make(map[pair]bool)}
 	for _, p := range a.pl.out.Processors {
 		locked := a.lock.Processor(p.Schema.Name)
 		if locked == nil {
 			continue
 		}
-		a.follow(locked.Key, p.Key)
+		f.follow(locked.Key, p.Key)
 		for _, s := range p.States {
 			i := slices.IndexFunc(locked.States, func(l schemas.LockedState) bool { return l.Name == s.Schema.Name && !l.Removed })
 			if i < 0 {
 				continue
 			}
 			if key := locked.States[i].Key; key != nil && s.Schema.Kind == schemas.MapState {
-				a.follow(*key, s.Key)
+				f.follow(*key, s.Key)
 			}
-			a.follow(locked.States[i].Value, s.Value)
+			f.follow(locked.States[i].Value, s.Value)
 		}
 	}
 }
 
+// follower looks at every pair of a lock's struct and a declared one once.
+type follower struct {
+	*assigner
+	seen map[pair]bool
+}
+
+type pair struct {
+	was string
+	now *Struct
+}
+
 // follow compares what the lock holds at one place with what is declared there.
-func (a *assigner) follow(was schemas.Type, now Value) {
+func (a *follower) follow(was schemas.Type, now Value) {
 	switch {
 	case was.Kind == schemas.List && now.Elem != nil:
 		a.follow(*was.Elem, *now.Elem)
 	case was.Kind == schemas.Struct && now.Struct != nil:
+		p := pair{was.Name, now.Struct}
+		if a.seen[p] {
+			return
+		}
+		a.seen[p] = true
 		name := a.pl.qualified(now.Struct.Go)
 		if was.Name != name && a.pl.structs[was.Name] == nil {
 			a.rename(was.Name, name)

@@ -60,9 +60,21 @@ func (pl *planner) methods() {
 	}
 }
 
+// member reports a method or field of t itself that has the name.
 func (pl *planner) member(t types.Type, name string) {
-	obj, index, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, pl.src.Types, name)
-	if obj != nil && len(index) == 1 {
-		pl.collision(obj.Pos(), pl.typeString(t)+"."+name, "the generated method of that name")
+	report := func(obj types.Object) {
+		if obj.Name() == name {
+			pl.collision(obj.Pos(), pl.typeString(t)+"."+name, "the generated method of that name")
+		}
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok {
+		for m := range named.Methods() {
+			report(m)
+		}
+	}
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		for f := range s.Fields() {
+			report(f)
+		}
 	}
 }

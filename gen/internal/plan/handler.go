@@ -45,6 +45,11 @@ func (pl *planner) handlers(p *Processor, obj *types.TypeName, args *types.TypeL
 			"package %s declares no handler %s: it does not fit this tws-gen", RuntimePath, inputHandler)
 		return
 	}
+	if embedsEndlessly(obj.Type()) {
+		pl.report(obj.Pos(), diag.Recursive, "embed a type that embeds no other instance of itself",
+			"processor %s embeds structs without end", p.GoName)
+		return
+	}
 	set := types.NewMethodSet(types.NewPointer(obj.Type()))
 	own := make(map[string]bool)
 	for name := range handlers {

@@ -274,7 +274,7 @@ func (a *assigner) lostProcessors() {
 	for _, was := range a.lock.Processors {
 		declared := slices.ContainsFunc(a.pl.out.Processors, func(p *Processor) bool { return p.Schema.Name == was.Name })
 		if !was.Removed && !declared {
-			a.pl.diags.Add(a.lockPosition(), diag.Removed, "restore it or its name, or "+startOver,
+			a.pl.diags.Add(a.lockPosition(), diag.Removed, "if it is declared in a file with a build tag, pass the tag with -tags; otherwise restore it or its name, or "+startOver,
 				"processor %q is in the lock file and not declared any more, so that its state would be lost", was.Name)
 		}
 	}

@@ -76,7 +76,8 @@ type Value struct {
 	Struct *Struct
 	// Elem is the plan of a list's elements, nil otherwise.
 	Elem *Value
-	// Flat is true if a plain assignment is a full copy: no slices, no pointers.
+	// Flat is true if a plain assignment copies all that is encoded and nothing
+	// else: no slices, no pointers, no structs that leave fields out.
 	Flat bool
 }
 
@@ -89,7 +90,10 @@ type Struct struct {
 	Wire  schemas.Type
 	// Fields are in declaration order; Fields[i].ID gives the order on the wire.
 	Fields []*Field
-	Flat   bool
+	Flat   bool // as Value.Flat
+	// InOrder is true if ids rise in declaration order, here and in all nested
+	// structs, so that the fields of the wire type are the columns.
+	InOrder bool
 }
 
 // Field is an encoded field of a struct.

@@ -42,6 +42,7 @@ func New(p *load.Package, lock *schemas.Lock, lockPath string) Result {
 		typeFiles:  make(map[string]bool),
 		strayLines: make(map[string]bool),
 		broken:     make(map[string]bool),
+		extents:    make(map[*Struct]extent),
 		out: &Package{
 			Name: p.Name, Path: p.Path, Dir: p.Dir, Types: p.Types,
 		},
@@ -87,6 +88,13 @@ type planner struct {
 	structs map[string]*structPlan    // by type string with full paths
 	fields  map[*types.Var]*ast.Field // of the package's own structs
 	rows    []rowUse
+	// open are the named types that are being planned, each part of the one
+	// before; extents are of the structs that have been.
+	open    []*types.Named
+	extents map[*Struct]extent
+	// endless is true once a type was reported that may come to no end, deep once
+	// one that nests too deep was.
+	endless, deep bool
 	// files are the names of files with a processor or a directive, typeFiles of
 	// those that declare a struct which needs codecs.
 	files, typeFiles map[string]bool

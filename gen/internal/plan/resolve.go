@@ -44,8 +44,12 @@ func (pl *planner) resolveStruct(s *Struct, open map[*Struct]bool) {
 	}
 	open[s] = true
 	wire := schemas.Type{Kind: schemas.Struct, Name: pl.qualified(s.Go)}
+	s.InOrder = slices.IsSortedFunc(s.Fields, func(a, b *Field) int { return cmp.Compare(a.ID, b.ID) })
 	for _, f := range s.Fields {
 		pl.resolveValue(&f.Value, open)
+		if inner := f.Value.nested(); inner != nil {
+			s.InOrder = s.InOrder && inner.InOrder
+		}
 		wire.Fields = append(wire.Fields, schemas.Field{ID: f.ID, Name: f.Wire, Type: f.Value.Wire})
 	}
 	slices.SortFunc(wire.Fields, func(a, b schemas.Field) int { return cmp.Compare(a.ID, b.ID) })
@@ -64,6 +68,14 @@ func (pl *planner) resolveValue(v *Value, open map[*Struct]bool) {
 		elem := v.Elem.Wire
 		v.Wire.Elem = &elem
 	}
+}
+
+// nested returns the struct in a value, through lists, nil if there is none.
+func (v Value) nested() *Struct {
+	for v.Elem != nil {
+		v = *v.Elem
+	}
+	return v.Struct
 }
 
 // guards lists the struct types whose change must break the build.

@@ -56,6 +56,9 @@ func (pl *planner) collectRows() {
 	pl.readRows()
 	planned := make(map[string]*Row)
 	for _, u := range pl.rows {
+		if pl.tooNested(u.t, use{pos: u.pos, root: u.root}) {
+			continue
+		}
 		name := pl.qualified(types.Unalias(u.t))
 		row := planned[name]
 		if row == nil {
@@ -110,9 +113,12 @@ func (pl *planner) newRow(u rowUse) *Row {
 // hasRowMethod reports whether *T itself, not a field of it, has the generated
 // method.
 func hasRowMethod(t *types.Named) bool {
-	obj, index, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, t.Obj().Pkg(), "TWSRow")
-	_, method := obj.(*types.Func)
-	return method && len(index) == 1
+	for m := range t.Methods() {
+		if m.Name() == "TWSRow" {
+			return true
+		}
+	}
+	return false
 }
 
 // rowRules reports what is fine in state but not in rows, where our codecs stand

@@ -92,7 +92,7 @@ func (pl *planner) timer(p *Processor, field *ast.Field, ident *ast.Ident, tag *
 		}
 	}
 	if p.Schema.TimeMode == schemas.TimeNone {
-		pl.report(ident.Pos(), diag.TimerMode, "set time=processing or time=event in the tag of tws.Processor, or remove the timer",
+		pl.report(ident.Pos(), diag.TimerMode, "set time=processing in the tag of tws.Processor, or remove the timer",
 			"timer %s of %s would never expire: the processor has time=none", ident.Name, p.GoName)
 	}
 	if ok {

@@ -18,7 +18,7 @@ func (pl *planner) structFields(s *structPlan, u use) {
 	taken := make(map[string]*types.Var)
 	for i := range s.under.NumFields() {
 		f := s.under.Field(i)
-		at := use{pos: u.pos, root: u.root, path: label + "." + f.Name()}
+		at := use{pos: u.pos, root: u.root, path: label + "." + f.Name(), depth: u.depth + 1}
 		if s.own {
 			at.pos = f.Pos()
 		}
@@ -28,6 +28,7 @@ func (pl *planner) structFields(s *structPlan, u use) {
 		}
 		field := pl.field(s, f, s.under.Tag(i), at)
 		if field == nil {
+			s.Flat = s.Flat && f.Name() == "_"
 			continue
 		}
 		if other, ok := taken[field.Wire]; ok {
@@ -137,15 +138,16 @@ func (pl *planner) key(t types.Type, u use) Value {
 	if len(pl.diags) > before {
 		return v // one complaint is enough
 	}
-	if why := pl.notKey(v, pl.typeString(t)); why != "" {
+	if why := pl.notKey(v, pl.typeString(t), make(map[*Struct]bool)); why != "" {
 		pl.report(u.pos, diag.KeyType, "use bool, integers, string, time.Time, time.Duration or a struct of these",
 			"%s cannot be a key: %s", u.root, why)
 	}
 	return v
 }
 
-// notKey returns why values are no keys, "" if they are.
-func (pl *planner) notKey(v Value, path string) string {
+// notKey returns why values are no keys, "" if they are. It looks at every struct
+// once; seen are those that are keys.
+func (pl *planner) notKey(v Value, path string, seen map[*Struct]bool) string {
 	switch {
 	case v.Wire.Optional:
 		return path + " is a pointer, which is compared by address"
@@ -153,7 +155,7 @@ func (pl *planner) notKey(v Value, path string) string {
 		return path + " is a slice, which is not comparable"
 	case v.Wire.Kind == "float32" || v.Wire.Kind == "float64":
 		return path + " is a float: NaN equals nothing, and 0 equals -0 with other bytes"
-	case v.Struct == nil:
+	case v.Struct == nil || seen[v.Struct]:
 		return ""
 	case len(v.Struct.Fields) == 0:
 		return path + " has no fields"
@@ -169,10 +171,11 @@ func (pl *planner) notKey(v Value, path string) string {
 		return path + " leaves a field out, so that different keys would be one"
 	}
 	for _, f := range v.Struct.Fields {
-		if why := pl.notKey(f.Value, path+"."+f.Name); why != "" {
+		if why := pl.notKey(f.Value, path+"."+f.Name, seen); why != "" {
 			return why
 		}
 	}
+	seen[v.Struct] = true
 	return ""
 }
 

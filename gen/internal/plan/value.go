@@ -18,9 +18,15 @@ type use struct {
 	// path leads from there to the value: "" for the value itself, "[]" for its
 	// elements, "Reading.Tags[]" within a struct.
 	path string
+	// depth is the number of structs and lists around the value.
+	depth int
 }
 
-func (u use) elem() use { u.path += "[]"; return u }
+func (u use) elem() use {
+	u.path += "[]"
+	u.depth++
+	return u
+}
 
 // String says where a value is, as the subject of a sentence.
 func (u use) String() string {
@@ -57,8 +63,12 @@ func (pl *planner) value(t types.Type, u use) Value {
 		v.Wire.Kind, v.Flat = kind, true
 		return v
 	}
-	if pl.refused(t, u) {
+	if pl.tooNested(t, u) || pl.refused(t, u) {
 		return v
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok {
+		pl.open = append(pl.open, named)
+		defer func() { pl.open = pl.open[:len(pl.open)-1] }()
 	}
 	switch under := t.Underlying().(type) {
 	case *types.Basic:
@@ -166,6 +176,8 @@ func (pl *planner) refusedNamed(t *types.Named, u use) bool {
 	case !importable(pl.src.Path, pkg.Path()):
 		pl.report(u.pos, diag.Unsupported, "move the type out of the internal package",
 			"%s has the type %s of package %s, which this package may not import", u, pl.typeString(t), pkg.Path())
+	case isSlice(t) && pl.isOpen(t):
+		pl.recursive(t, u)
 	case overTime(t):
 		pl.unsupported(t, u, "use time.Time itself: a type declared over it has none of its methods")
 	default:
@@ -191,6 +203,15 @@ func overTime(t *types.Named) bool {
 		return false
 	}
 	return s.Field(0).Pkg().Path() == "time" && s.Field(0).Name() == "wall"
+}
+
+func isSlice(t *types.Named) bool {
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
+}
+
+func (pl *planner) recursive(t types.Type, u use) {
+	pl.report(u.pos, diag.Recursive, flatten, "%s makes the type %s contain itself", u, pl.typeString(t))
 }
 
 func (pl *planner) slice(v *Value, t *types.Slice, u use) {
@@ -243,8 +264,7 @@ func (pl *planner) structure(t types.Type, under *types.Struct, u use) *Struct {
 	name := pl.qualified(types.Unalias(t))
 	if s := pl.structs[name]; s != nil {
 		if !s.done {
-			pl.report(u.pos, diag.Recursive, "keep an id instead of the value, or flatten the tree into a list",
-				"%s makes the type %s contain itself", u, pl.typeString(t))
+			pl.recursive(t, u)
 		}
 		return s.Struct
 	}
@@ -263,6 +283,7 @@ func (pl *planner) structure(t types.Type, under *types.Struct, u use) *Struct {
 		pl.typeFiles[pl.src.Position(s.pos).Filename] = true
 	}
 	pl.structFields(s, u)
+	pl.measure(s)
 	s.done = true
 	return s.Struct
 }
