@@ -19,9 +19,6 @@ import (
 //	<!-- step: output -->     the last lines of what the block before printed
 func TestStartPage(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds and runs a module")
-	}
 	repo, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)

@@ -113,8 +113,7 @@ func (c *ListCell[T]) deleteElements(head listHead) error {
 	}
 	var suffix [8]byte
 	for n := head.first; n < head.next; n++ {
-		binary.BigEndian.PutUint64(suffix[:], n)
-		if err := c.session().DeleteElement(c.state.ID, suffix[:]); err != nil {
+		if err := c.session().DeleteElement(c.state.ID, store.AppendSeq(suffix[:0], n)); err != nil {
 			return c.wrap(err)
 		}
 	}
@@ -172,9 +171,7 @@ func (c *ListCell[T]) trim(head listHead, added uint64) (listHead, error) {
 // elements iterates over the entries of all elements, expired or not.
 func (c *ListCell[T]) elements(head listHead) (*engine.Elements, error) {
 	var from, to [8]byte
-	binary.BigEndian.PutUint64(from[:], head.first)
-	binary.BigEndian.PutUint64(to[:], head.next)
-	elements, err := c.session().ScanElements(c.state.ID, from[:], to[:])
+	elements, err := c.session().ScanElements(c.state.ID, store.AppendSeq(from[:0], head.first), store.AppendSeq(to[:0], head.next))
 	return elements, c.wrap(err)
 }
 
@@ -189,8 +186,7 @@ func (c *ListCell[T]) appendEach(vs []T) error {
 	h := c.header()
 	var suffix [8]byte
 	for i := range vs {
-		binary.BigEndian.PutUint64(suffix[:], head.next)
-		if err := c.session().PutElement(c.state.ID, suffix[:], encode(&c.cell, h, &c.codec, &vs[i])); err != nil {
+		if err := c.session().PutElement(c.state.ID, store.AppendSeq(suffix[:0], head.next), encode(&c.cell, h, &c.codec, &vs[i])); err != nil {
 			return c.wrap(err)
 		}
 		head.next++

@@ -149,6 +149,5 @@ func goldenMeta() FlowMeta {
 		Sources: []string{"readings"},
 		Target:  "sensorAlerts",
 		Store:   "rocks",
-		Build:   "v0.1.0",
 	}
 }

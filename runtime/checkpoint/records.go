@@ -21,8 +21,6 @@ type FlowMeta struct {
 	// Store is the name of the engine that makes the flow's snapshots, which no
 	// other engine reads.
 	Store string `json:"store"`
-	// Build is the version of the engine that wrote the record.
-	Build string `json:"build,omitempty"`
 }
 
 // SourceRange is what one epoch reads of one source.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
@@ -68,9 +67,4 @@ func (u *Unit) warnRenamed(stored, declared checkpoint.FlowMeta) {
 		u.log.Warn("sources are new in this flow while others have gone; one that was only renamed is read from its start again",
 			"new", fresh, "gone", gone)
 	}
-}
-
-func sameMeta(a, b checkpoint.FlowMeta) bool {
-	a.Build, b.Build = "", ""
-	return reflect.DeepEqual(a, b)
 }

@@ -125,27 +125,22 @@ func (o *overlay) getOrdered(key []byte) (value []byte, ok bool, err error) {
 
 // writeTo adds all changes to a batch: points in the order they were first
 // changed, then the ordered family in key order.
-func (o *overlay) writeTo(b *store.Batch) (puts, deletes int64) {
+func (o *overlay) writeTo(b *store.Batch) {
 	for i, c := range o.changes {
 		if c.del {
 			b.Delete(store.Point, o.points.key(i))
-			deletes++
-			continue
+		} else {
+			b.Put(store.Point, o.points.key(i), o.values[c.off:c.off+c.n])
 		}
-		b.Put(store.Point, o.points.key(i), o.values[c.off:c.off+c.n])
-		puts++
 	}
 	o.ordered.Scan(func(e orderedEntry) bool {
 		if e.del {
 			b.Delete(store.Ordered, e.key)
-			deletes++
 		} else {
 			b.Put(store.Ordered, e.key, e.value)
-			puts++
 		}
 		return true
 	})
-	return puts, deletes
 }
 
 // scan iterates over the ordered family in [lower, upper) as it is now: changes

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
@@ -159,7 +160,7 @@ func (u *Unit) openMeta() error {
 		declared.Partitions = stored.Partitions
 	}
 	u.meta = declared
-	if sameMeta(stored, declared) {
+	if reflect.DeepEqual(stored, declared) {
 		return nil
 	}
 	return u.between(epoch.BeforeMeta, epoch.AfterMeta, func() error { return u.dir.PutMeta(declared) })
