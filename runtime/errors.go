@@ -22,6 +22,9 @@ var ErrEpochTooLarge = engine.ErrEpochTooLarge
 // start from a fresh checkpoint with a fresh tables folder.
 var ErrFlowChanged = engine.ErrFlowChanged
 
+// errNullAppended is for EmitNull in a processor whose rows are never taken back.
+var errNullAppended = errors.New("tws: EmitNull: the processor declares output=append, whose rows stay; declare output=update")
+
 // ProcessorError reports that a callback failed or panicked. The epoch did not
 // happen.
 type ProcessorError struct {

@@ -36,9 +36,17 @@ type node[T any] struct {
 	consumer func(lane int) push[T]
 }
 
-// push hands a row on, with the encoded grouping key it was emitted under, nil
-// if it comes from a source. Both belong to the caller.
-type push[T any] func(row *T, key []byte) error
+// push hands a row on, with what goes with it. Both belong to the caller.
+type push[T any] func(row *T, meta *rowMeta) error
+
+// rowMeta is what a flow knows of a row beside its columns.
+type rowMeta struct {
+	// key is the encoded grouping key that the row was emitted under, nil if it
+	// comes from a source.
+	key []byte
+	// null says that the row stands for its key having no value any more.
+	null bool
+}
 
 // anyNode is a node of any row type.
 type anyNode interface{ check() error }
@@ -145,9 +153,9 @@ func Map[T, U, B any](s S[T, B], fn func(T) U) S[U, B] {
 	s.consume(func(lane int) push[T] {
 		down := out.consumer(lane)
 		var mapped U
-		return func(row *T, key []byte) error {
+		return func(row *T, meta *rowMeta) error {
 			mapped = fn(*row)
-			return down(&mapped, key)
+			return down(&mapped, meta)
 		}
 	})
 	return S[U, B]{out}
@@ -178,6 +186,7 @@ func (s *source[T]) Name() string { return s.source.SourceName() }
 func (s *source[T]) Open(ctx context.Context, env engine.SourceEnv) (engine.Reader, error) {
 	r, err := s.source.Open(ctx, stream.SourceEnv[T]{
 		Row: rowOf[T](s.node.flow.pipeline), Log: env.Log, Now: env.Now, Journal: env.Journal,
+		Unit: env.Unit, Clusters: s.node.flow.pipeline.options.Clusters,
 	})
 	if err != nil {
 		return nil, err
@@ -195,6 +204,7 @@ type reader[T any] struct {
 // way becomes an error.
 func (r *reader[T]) Read(ctx context.Context, from, to stream.Position) (stats stream.ReadStats, err error) {
 	var at stream.Record[T]
+	var meta rowMeta
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("row at partition %d, offset %d: panic: %v\n%s", at.Partition, at.Offset, p, debug.Stack())
@@ -202,6 +212,6 @@ func (r *reader[T]) Read(ctx context.Context, from, to stream.Position) (stats s
 	}()
 	return r.Reader.Read(ctx, from, to, func(rec *stream.Record[T]) error {
 		at.Partition, at.Offset = rec.Partition, rec.Offset
-		return r.push(&rec.Row, nil)
+		return r.push(&rec.Row, &meta)
 	})
 }

@@ -22,6 +22,9 @@ type Options struct {
 	Checkpoint string
 	// Clock defaults to the machine's.
 	Clock epoch.Clock
+	// Clusters are the settings of the clusters that sources and sinks name; see
+	// docs/reference/configuration.md. Package config reads them from a file.
+	Clusters stream.Clusters
 	// Conf is the configuration that flows read, by key. Keys that begin with
 	// "tws." configure the engine; see docs/reference/configuration.md.
 	Conf map[string]string
@@ -55,6 +58,15 @@ type Options struct {
 	// ReplaceSource, if set, returns a Source of the row type to read instead of
 	// the source of that name, or nil for a source without rows. For tests.
 	ReplaceSource func(name string, row reflect.Type) any
+}
+
+// writeNull hands a row of EmitNull to a writer that takes it.
+func writeNull[T any](w stream.Writer[T], target string, lane int, key []byte, row *T) error {
+	nulls, ok := w.(stream.NullWriter[T])
+	if !ok {
+		return fmt.Errorf("tws: EmitNull: %s has no keys that could lose their value: emit a row that says so instead", target)
+	}
+	return nulls.WriteNull(lane, key, row)
 }
 
 // Trigger says when the epochs of a flow run.
@@ -185,7 +197,12 @@ func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Fl
 		f.fail(errors.New("the flow function returns a stream that no call made"))
 	}
 	last.consume(func(lane int) push[T] {
-		return func(row *T, key []byte) error { return writer.Write(lane, key, row) }
+		return func(row *T, meta *rowMeta) error {
+			if meta.null {
+				return writeNull(writer, target.targetName(p), lane, meta.key, row)
+			}
+			return writer.Write(lane, meta.key, row)
+		}
 	})
 	built, err := f.build()
 	if err != nil {

@@ -57,6 +57,11 @@ type Emitter[Out any] interface {
 	// or pointers with what the processor changes later in the same callback.
 	// An error fails the epoch, whatever the callback returns.
 	Emit(row Out) error
+	// EmitNull says that the key of row has no value any more: a sink that has
+	// keys, such as a Kafka topic, writes a tombstone. Of the row only what makes
+	// up the sink's key counts. A processor with output=append, a table, and a
+	// sink without keys refuse it.
+	EmitNull(row Out) error
 }
 
 // ExpiredTimer is a timer that has come due.

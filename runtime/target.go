@@ -94,5 +94,5 @@ func NewSink[T any](impl SinkImpl[T]) *Sink[T] { return &Sink[T]{impl: impl} }
 func (s *Sink[T]) targetName(*Pipeline) string { return s.impl.SinkName() }
 
 func (s *Sink[T]) openTarget(ctx context.Context, p *Pipeline, unit stream.Unit, log *slog.Logger) (stream.Writer[T], error) {
-	return s.impl.OpenSink(ctx, stream.SinkEnv[T]{Row: rowOf[T](p), Unit: unit, Log: log})
+	return s.impl.OpenSink(ctx, stream.SinkEnv[T]{Row: rowOf[T](p), Unit: unit, Clusters: p.options.Clusters, Log: log})
 }

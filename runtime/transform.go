@@ -81,7 +81,10 @@ func (t *transform[K, In, Out]) useRows(p *Pipeline) {
 // input returns the consumer that sends rows into a lane of the exchange.
 func (t *transform[K, In, Out]) input(lane *engine.Lane, keyOf func(In) K) push[In] {
 	var key, encoded []byte
-	return func(row *In, _ []byte) error {
+	return func(row *In, meta *rowMeta) error {
+		if meta.null {
+			return fmt.Errorf("tws: processor %s: its input has a row from EmitNull, which only a sink takes", t.binding.Processor.Name)
+		}
 		key = t.binding.Key.Append(key[:0], keyOf(*row))
 		encoded = t.binding.In.Append(encoded[:0], row)
 		return lane.Put(key, encoded)
@@ -100,7 +103,10 @@ func (t *transform[K, In, Out]) open(partition int, s *engine.Session) (engine.I
 	}
 	call := callContext{session: s, timers: i.binding.Processor.TimeMode != schemas.TimeNone, run: func() context.Context { return i.ctx }}
 	i.input, i.timer = InputContext{call}, TimerContext{call}
-	i.out = emitter[Out]{down: t.out.consumer(partition), session: s}
+	i.out = emitter[Out]{
+		down: t.out.consumer(partition), session: s,
+		nulls: i.binding.Processor.OutputMode != schemas.OutputAppend,
+	}
 	i.seq = i.eachRow
 	i.timers = map[int]string{}
 	for _, t := range i.binding.Processor.Timers {
@@ -239,20 +245,39 @@ func (i *instance[K, In, Out]) eachRow(yield func(In) bool) {
 type emitter[Out any] struct {
 	down    push[Out]
 	session session
-	key     []byte
+	nulls   bool // the output mode has them
+	meta    rowMeta
 	row     Out
 	err     error
 }
 
-func (e *emitter[Out]) begin(key []byte) { e.key, e.err = key, nil }
+func (e *emitter[Out]) begin(key []byte) { e.meta.key, e.err = key, nil }
 
 // Emit implements [Emitter].
 func (e *emitter[Out]) Emit(row Out) error {
+	e.meta.null = false
+	return e.emit(row)
+}
+
+// EmitNull implements [Emitter].
+func (e *emitter[Out]) EmitNull(row Out) error {
+	if !e.nulls {
+		return e.failed(errNullAppended)
+	}
+	e.meta.null = true
+	return e.emit(row)
+}
+
+func (e *emitter[Out]) emit(row Out) error {
 	if !e.session.Active() {
 		return ErrOutsideCallback
 	}
 	e.row = row
-	err := e.down(&e.row, e.key)
+	return e.failed(e.down(&e.row, &e.meta))
+}
+
+// failed notes the first error of a callback.
+func (e *emitter[Out]) failed(err error) error {
 	if e.err == nil {
 		e.err = err
 	}

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strconv"
 
@@ -30,6 +31,77 @@ type Committer interface {
 	Close() error
 }
 
+// Decider is a Committer whose own commit decides the epoch. It is for systems
+// that cannot make an epoch's output visible twice in the same way, but can tell
+// afterwards whether they did: a Kafka transaction that carries the epoch's name.
+//
+// After Prepare the engine writes down what it is about to decide, then calls
+// Deliver and Commit; with Commit the epoch has happened. Publish does nothing.
+// Whenever the outcome of a Commit is unknown, because it failed or because the
+// process ended, the engine calls Settle before anything else.
+type Decider interface {
+	Committer
+	// Deliver hands over everything that Prepare staged, not visible yet,
+	// together with the epoch's name. An error that matches [ErrNotDelivered]
+	// says that doing it again may help.
+	Deliver(ctx context.Context, p Publication) error
+	// Commit makes visible what was delivered. After an error it is unknown
+	// whether it is visible.
+	Commit(ctx context.Context, p Publication) error
+	// Settle makes sure that no earlier Deliver or Commit of this unit, by
+	// whatever process, can take effect any more, and then reports whether the
+	// epoch in doubt is committed. When the sink is at neither of the two epochs,
+	// it returns a [SinkMovedError] or a [RecordMissingError].
+	Settle(ctx context.Context, s Standing) (committed bool, err error)
+}
+
+// Standing is what a checkpoint knows of the commits of a [Decider].
+type Standing struct {
+	// Last is the last epoch that is known to be committed; its Epoch is 0 if
+	// there is none.
+	Last Publication
+	// Doubt is the epoch after it, if it may be committed.
+	Doubt *Publication
+	// Forked says that Last was committed by the checkpoint that this one is a
+	// copy of, under another name: the sink knows nothing of this unit yet.
+	Forked bool
+}
+
+// ErrNotDelivered marks a failure of Deliver or Commit that may pass: the sink has
+// thrown away what was delivered, and takes it again.
+var ErrNotDelivered = errors.New("the sink has thrown away what was delivered")
+
+// RecordMissingError reports that a [Decider] has no record of any epoch of a unit
+// that has committed some: the record was deleted.
+type RecordMissingError struct {
+	Sink string // "topic alerts"
+	Unit Unit
+	// Where is the place of the record: "topic tws-journal, partition 3".
+	Where string
+	// Last is the last epoch known to be committed, Doubt the one that may be, 0
+	// if there is none.
+	Last, Doubt int64
+}
+
+func (e *RecordMissingError) Error() string {
+	doubt := "no epoch is in doubt"
+	if e.Doubt > 0 {
+		doubt = "whether epoch " + strconv.FormatInt(e.Doubt, 10) + " was written too cannot be known without it"
+	}
+	return e.Where + " has no record of " + e.Unit.String() + ", which has written epoch " + strconv.FormatInt(e.Last, 10) +
+		" to " + e.Sink + "; " + doubt + ". Choices: put the topic back as it was; " +
+		"or go on with --in-doubt=rerun (an epoch in doubt runs again: its rows may be there twice); " +
+		"or go on with --in-doubt=committed (an epoch in doubt counts as written: its rows may be missing); " +
+		"or start over with a fresh checkpoint"
+}
+
+// NullWriter is a Writer that can say that a key has no value any more.
+type NullWriter[T any] interface {
+	// WriteNull stages that the key of row has no value any more; of the row, only
+	// what makes up its key counts. It is otherwise as Write.
+	WriteNull(lane int, key []byte, row *T) error
+}
+
 // Writer is an open sink for rows of type T.
 type Writer[T any] interface {
 	Committer
@@ -53,6 +125,8 @@ type SinkEnv[T any] struct {
 	Row *Row[T]
 	// Unit is the commit unit that writes.
 	Unit Unit
+	// Clusters are the clusters that the pipeline is configured with.
+	Clusters Clusters
 	// Log receives warnings and lifecycle messages; never nil.
 	Log *slog.Logger
 }

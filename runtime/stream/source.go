@@ -29,6 +29,10 @@ type SourceEnv[T any] struct {
 	Log *slog.Logger
 	// Now reads the pipeline's clock.
 	Now func() time.Time
+	// Unit is the commit unit that reads.
+	Unit Unit
+	// Clusters are the clusters that the pipeline is configured with.
+	Clusters Clusters
 	// Journal holds, oldest first, every entry that Discover returned in
 	// earlier runs and that became durable.
 	Journal [][]byte
@@ -108,11 +112,29 @@ type Record[T any] struct {
 	Time time.Time
 }
 
+// Settler is a Reader that wants to know how far the flow has come for good, such
+// as to tell a monitoring system.
+type Settler interface {
+	// Settled says that everything before the position has taken effect. It is
+	// called between epochs, must not block for long, and has no way to fail:
+	// nothing depends on it.
+	Settled(ctx context.Context, upTo Position)
+}
+
 // ReadStats counts what a Read passed over or took.
 type ReadStats struct {
 	Rows      int64 // rows yielded
 	Bytes     int64 // input bytes consumed
 	Malformed int64 // records dropped by policy
+}
+
+// Partitioned is a Reader that knows the partitions of its source, also those
+// that have no rows yet: the partitions of its records are 0 to Partitions()-1,
+// the same in every run. A watermark waits for all of them. A reader that is not
+// Partitioned has one partition for that purpose, whatever its records say.
+type Partitioned interface {
+	// Partitions returns the number of partitions known since the last Discover.
+	Partitions() int
 }
 
 // BoundedSource is a Source that has an end, such as a folder listed once.

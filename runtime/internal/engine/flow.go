@@ -39,6 +39,7 @@ type Source interface {
 type SourceEnv struct {
 	// Lane is the lane of the exchange, or of the sink, that the source writes.
 	Lane    int
+	Unit    stream.Unit
 	Log     *slog.Logger
 	Now     func() time.Time
 	Journal [][]byte

@@ -189,7 +189,7 @@ func (u *Unit) openSources(ctx context.Context) error {
 			return err
 		}
 		r, err := s.Open(ctx, SourceEnv{
-			Lane: lane, Log: u.log.With("source", s.Name()), Now: u.config.Clock.Now, Journal: journal,
+			Lane: lane, Unit: u.id, Log: u.log.With("source", s.Name()), Now: u.config.Clock.Now, Journal: journal,
 		})
 		if err != nil {
 			return fmt.Errorf("source %s: %w", s.Name(), err)
