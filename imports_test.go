@@ -34,6 +34,9 @@ runtime/stream/console: runtime/stream
 runtime/stream/file: runtime/stream
 	As above.
 
+runtime/stream/kafka: runtime/stream github.com/twmb/franz-go
+	As above. The only package with franz-go, so that only a binary that reads or writes Kafka has it.
+
 runtime/stream/memory: runtime/stream
 	As above.
 

@@ -4,27 +4,89 @@ package kafka
 import (
 	"fmt"
 	"log/slog"
-	"strings"
+	"regexp"
+	"runtime/debug"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tws-go/tws/runtime/stream"
 )
 
+const (
+	dialTimeout = 10 * time.Second
+	// idleTimeout is below the four minutes after which load balancers in front
+	// of hosted clusters drop a silent connection without telling.
+	idleTimeout = 3 * time.Minute
+)
+
 // connect returns a client of a configured cluster. extra are the user's own
-// client options, nil for none; opts are those of whoever connects.
-func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, error), _ *slog.Logger, opts ...kgo.Opt) (*kgo.Client, error) {
-	settings, ok := clusters[name]
-	if !ok {
-		return nil, fmt.Errorf("kafka: cluster %s is not configured", name)
+// client options, nil for none; opts are those of whoever connects, which the
+// user's come after. It checks the settings, and does not wait for a broker: see
+// [ping]. log, which may be nil, is told of brokers that cannot be reached.
+func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, error), log *slog.Logger, opts ...kgo.Opt) (*kgo.Client, error) {
+	c, err := parseCluster(clusters, name)
+	if err != nil {
+		return nil, fmt.Errorf("kafka: %w", err)
 	}
-	opts = append([]kgo.Opt{kgo.SeedBrokers(strings.Split(settings["brokers"], ",")...)}, opts...)
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	log = log.With("cluster", name)
+	w := &watch{cluster: c, log: log, failed: map[string]int{}}
+	all := append(c.options(), kgo.WithLogger(&logger{log: log, seen: map[string]int{}}), kgo.WithHooks(w))
+	if c.sasl != nil {
+		all = append(all, kgo.SASL(c.sasl))
+	}
+	all = append(all, opts...)
 	if extra != nil {
 		own, err := extra()
 		if err != nil {
 			return nil, fmt.Errorf("kafka: cluster %s: client options: %w", name, err)
 		}
-		opts = append(opts, own...)
+		all = append(all, own...)
 	}
-	return kgo.NewClient(opts...)
+	client, err := kgo.NewClient(all...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka: cluster %s: client options: %w", name, err)
+	}
+	return client, nil
+}
+
+// options returns what every connection to the cluster needs but authentication.
+func (c *cluster) options() []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(c.brokers...),
+		kgo.ClientID(c.clientID),
+		kgo.SoftwareNameAndVersion("tws", moduleVersion()),
+		kgo.ConnIdleTimeout(idleTimeout),
+		kgo.DialTimeout(dialTimeout),
+	}
+	if c.tls != nil {
+		opts = append(opts, kgo.DialTLSConfig(c.tls))
+	}
+	return opts
+}
+
+// versionText is what Kafka accepts as a client's version.
+var versionText = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?$`)
+
+// moduleVersion is the version of this module, as brokers list it.
+func moduleVersion() string {
+	const path = "github.com/tws-go/tws"
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Path == path {
+			version = info.Main.Version
+		}
+		for _, d := range info.Deps {
+			if d.Path == path {
+				version = d.Version
+			}
+		}
+	}
+	if !versionText.MatchString(version) {
+		return "unknown"
+	}
+	return version
 }
