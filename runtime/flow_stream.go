@@ -200,6 +200,13 @@ type reader[T any] struct {
 	push push[T]
 }
 
+// Settled implements engine.Reader.
+func (r *reader[T]) Settled(ctx context.Context, upTo stream.Position) {
+	if s, ok := r.Reader.(stream.Settler); ok {
+		s.Settled(ctx, upTo)
+	}
+}
+
 // Read implements engine.Reader. A panic in a function of the user on the rows'
 // way becomes an error.
 func (r *reader[T]) Read(ctx context.Context, from, to stream.Position) (stats stream.ReadStats, err error) {

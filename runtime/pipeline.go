@@ -34,6 +34,12 @@ type Options struct {
 	// Grace is how long a cancelled Run may take to finish the epochs it is in.
 	// Defaults to 30 s.
 	Grace time.Duration
+	// InDoubt says how to go on when a sink that decides epochs itself, such as a
+	// Kafka topic written exactly once, has lost its record of a flow: "rerun" runs
+	// an epoch in doubt again, so that its rows may be there twice; "committed"
+	// takes it as written, so that its rows may be missing. Without it such a flow
+	// is refused. Use it for one start only.
+	InDoubt string
 	// Log defaults to discarding. The library logs lifecycle, never rows.
 	Log *slog.Logger
 	// MaxEpochs ends a run after that many epochs of each flow. 0 means never.

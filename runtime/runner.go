@@ -106,6 +106,10 @@ func (p *Pipeline) build() ([]*engine.Flow, engine.Config, error) {
 	if o.Trigger.byInterval && o.Trigger.interval <= 0 {
 		errs = append(errs, &ConfigError{Key: "trigger", Reason: fmt.Sprintf("the interval must be longer than zero, got %s", o.Trigger.interval)})
 	}
+	if o.InDoubt != "" && o.InDoubt != engine.InDoubtRerun && o.InDoubt != engine.InDoubtCommitted {
+		errs = append(errs, &ConfigError{Key: "in-doubt", Reason: fmt.Sprintf("want %s or %s, got %q", engine.InDoubtRerun, engine.InDoubtCommitted, o.InDoubt)})
+	}
+	config.InDoubt = o.InDoubt
 	config.Stores, config.Clock, config.Log = o.Stores, o.Clock, o.Log
 	config.MaxEpochs, config.OnEpoch, config.AtPoint = o.MaxEpochs, o.OnEpoch, o.AtPoint
 	return flows, config, errors.Join(errs...)

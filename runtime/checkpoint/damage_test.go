@@ -68,6 +68,10 @@ func damagedKinds() []damagedKind {
 			_, err = f.ReadChangelog(d.Changelogs[1])
 			return err == nil, err
 		}), false, restore},
+		{"prepared", flow + relPrepared(4, 1), kindPrepared, inFlow(func(f *Flow) (bool, error) {
+			_, ok, err := f.Prepared()
+			return ok, err
+		}), false, "restore it from a copy"},
 		{"last decision", flow + relDecision(3), kindDecision, inFlow(func(f *Flow) (bool, error) {
 			_, ok, err := f.LastDecision()
 			return ok, err
@@ -97,6 +101,9 @@ func makeAll(t *testing.T, dir string) {
 	f := openFlowIn(t, dir, nil)
 	decideTo(t, f, 3)
 	must(t, f.WritePlan(samplePlan(4)))
+	n, err := f.StartAttempt(4)
+	must(t, err)
+	must(t, f.WritePrepared(Decision{Epoch: 4, Attempt: n, Plan: samplePlan(4)}))
 	must(t, f.WriteEnds(Ends{Sources: []SourceEnd{{Name: "src", End: stream.Position("7")}}}))
 	must(t, f.AppendJournal("src", []byte("first entry")))
 	must(t, f.AppendJournal("src", []byte("second")))

@@ -35,9 +35,14 @@ func (f *Flow) Decide(d Decision) error {
 		return err
 	}
 	defer f.mu.Unlock()
-	if err := f.checkDecision(d); err != nil {
+	if err := errors.Join(f.checkDecision(d), f.checkRunning(d.Epoch, d.Attempt)); err != nil {
 		return err
 	}
+	return f.decide(d)
+}
+
+// decide writes the record of a decision that was checked.
+func (f *Flow) decide(d Decision) error {
 	rel := relDecision(d.Epoch)
 	if err := f.c.createJSON(f.path(rel), kindDecision, d); err != nil {
 		return f.settle(d.Epoch, err)
@@ -63,9 +68,6 @@ func (f *Flow) checkDecision(d Decision) error {
 	}
 	if d.Plan.Epoch != d.Epoch {
 		return fmt.Errorf("checkpoint: decide epoch %d: its plan is for epoch %d", d.Epoch, d.Plan.Epoch)
-	}
-	if err := f.checkRunning(d.Epoch, d.Attempt); err != nil {
-		return err
 	}
 	for i, a := range d.Changelogs {
 		if a == (stream.Artefact{}) { // the partition did not change

@@ -24,6 +24,7 @@ const (
 	kindPlan       kind = "plan"
 	kindAttempt    kind = "attempt"
 	kindChangelog  kind = "changelog"
+	kindPrepared   kind = "prepared"
 	kindDecision   kind = "decision"
 	kindEnds       kind = "ends"
 	kindJournal    kind = "journal"

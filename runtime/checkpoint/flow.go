@@ -11,7 +11,8 @@ import (
 
 // Flow is one commit unit of an open checkpoint. Its methods are safe for
 // concurrent use, except that those of one epoch make sense in one order only:
-// WritePlan, StartAttempt, WriteChangelog for each partition, Decide.
+// WritePlan, StartAttempt, WriteChangelog for each partition, WritePrepared if the
+// sink decides, Decide.
 //
 // What a Flow knows about its directory it reads once, when it is opened; from
 // then on it keeps count, and no call but [Checkpoint.Flow] lists a directory.
@@ -51,7 +52,7 @@ type Flow struct {
 }
 
 // The directories of a flow. changelogs has one more level, by partition.
-var flowDirs = [...]string{"meta", "plans", "attempts", "changelogs", "decisions", "sources", "snapshots"}
+var flowDirs = [...]string{"meta", "plans", "attempts", "changelogs", "prepared", "decisions", "sources", "snapshots"}
 
 // openFlow reads what there is before it touches anything, so that a flow that
 // is damaged or too new stays as it is.

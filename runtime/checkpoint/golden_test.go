@@ -27,6 +27,7 @@ var goldenFiles = map[string]string{
 	"meta":       "flows/alerts/meta/0001",
 	"plan":       "flows/alerts/plans/00000000000000000001",
 	"attempt":    "flows/alerts/attempts/00000000000000000001-0002",
+	"prepared":   "flows/alerts/prepared/00000000000000000001-0002",
 	"decision":   "flows/alerts/decisions/00000000000000000001",
 	"ends":       "flows/alerts/ends",
 	"manifest":   "flows/alerts/snapshots/00000000000000000001/manifest",
@@ -123,6 +124,8 @@ func makeGolden(t *testing.T, dir string) {
 		must(t, err)
 		d.Changelogs = append(d.Changelogs, a)
 	}
+	d.CommittedAs = "b7e2d6c0-51f4-4e0d-9a3b-6c8f1d2e4a97/alerts/0"
+	must(t, f.WritePrepared(d))
 	must(t, f.Decide(d))
 	s, err := f.BeginSnapshot(1)
 	must(t, err)

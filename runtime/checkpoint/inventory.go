@@ -17,7 +17,7 @@ import (
 type inventory map[kind]map[int64][]string
 
 func newInventory() inventory {
-	return inventory{kindPlan: {}, kindAttempt: {}, kindChangelog: {}, kindDecision: {}}
+	return inventory{kindPlan: {}, kindAttempt: {}, kindChangelog: {}, kindPrepared: {}, kindDecision: {}}
 }
 
 func (v inventory) add(k kind, epoch int64, path string) {
@@ -49,6 +49,9 @@ func (f *Flow) scan() error {
 		return err
 	}
 	if err := f.scanAttempts("attempts", kindAttempt); err != nil {
+		return err
+	}
+	if err := f.scanAttempts("prepared", kindPrepared); err != nil {
 		return err
 	}
 	partitions, err := listNames(f.path("changelogs"))

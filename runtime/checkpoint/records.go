@@ -50,6 +50,9 @@ type Decision struct {
 	Changelogs []stream.Artefact `json:"changelogs"`
 	// Sink is what the flow's sink staged.
 	Sink stream.Staged `json:"sink"`
+	// CommittedAs is the name of the commit unit under which a sink committed the
+	// epoch itself (see [stream.Decider]); "" if this record is the commit.
+	CommittedAs string `json:"committed_as,omitempty"`
 }
 
 // Ends are the positions an available-now run reads to. They are durable before

@@ -20,7 +20,8 @@ type remover struct {
 var systemRemover = remover{remove: os.Remove, removeAll: os.RemoveAll, rename: os.Rename}
 
 // Retain removes history that is no longer needed: everything older than the
-// newest snapshot that is at least keep epochs older than the last decision.
+// newest snapshot that is at least keep epochs older than the last decision, and
+// what was prepared for epochs that are decided.
 // Recovery, and whoever looks back, starts from that snapshot, so at least the
 // last keep decided epochs can be brought back. Without such a snapshot nothing
 // is removed.
@@ -42,6 +43,10 @@ func (f *Flow) Retain(keep int64) error {
 		return err
 	}
 	defer f.mu.Unlock()
+	// What was prepared for a decided epoch is settled.
+	if err := f.removeFiles(kindPrepared, f.last+1); err != nil {
+		return err
+	}
 	before := f.retainFrom(keep)
 	if before <= f.retained {
 		return nil

@@ -20,6 +20,12 @@ const (
 	AfterChangelogs  Point = "after-changelogs"
 	BeforeStage      Point = "before-stage"
 	AfterStage       Point = "after-stage"
+	BeforePrepared   Point = "before-prepared" // these six if the sink decides
+	AfterPrepared    Point = "after-prepared"
+	BeforeDeliver    Point = "before-deliver"
+	AfterDeliver     Point = "after-deliver"
+	BeforeCommit     Point = "before-commit"
+	AfterCommit      Point = "after-commit"
 	BeforeDecide     Point = "before-decide"
 	AfterDecide      Point = "after-decide"
 	BeforePublish    Point = "before-publish"
@@ -34,7 +40,13 @@ const (
 	AfterDropEnds    Point = "after-drop-ends"
 )
 
-// Points lists all points in order.
+// DecidingPoints lists the points that only an epoch passes whose sink decides it,
+// in order. They come between AfterStage and BeforeDecide.
+func DecidingPoints() []Point {
+	return []Point{BeforePrepared, AfterPrepared, BeforeDeliver, AfterDeliver, BeforeCommit, AfterCommit}
+}
+
+// Points lists the points that every epoch may pass, in order.
 func Points() []Point {
 	return []Point{
 		BeforeMeta, AfterMeta,

@@ -62,9 +62,10 @@ type Standing struct {
 	Last Publication
 	// Doubt is the epoch after it, if it may be committed.
 	Doubt *Publication
-	// Forked says that Last was committed by the checkpoint that this one is a
-	// copy of, under another name: the sink knows nothing of this unit yet.
-	Forked bool
+	// Unknown says that the sink may know nothing of this unit although Last has
+	// an epoch: the checkpoint is a fork of another, or its sink did not decide
+	// before, or the user wants to go on without the record.
+	Unknown bool
 }
 
 // ErrNotDelivered marks a failure of Deliver or Commit that may pass: the sink has

@@ -116,8 +116,8 @@ type Record[T any] struct {
 // as to tell a monitoring system.
 type Settler interface {
 	// Settled says that everything before the position has taken effect. It is
-	// called between epochs, must not block for long, and has no way to fail:
-	// nothing depends on it.
+	// called between epochs, must not block, and has no way to fail: nothing
+	// depends on it.
 	Settled(ctx context.Context, upTo Position)
 }
 

@@ -38,6 +38,9 @@ func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (epoch.Stats,
 			return e.stats, errors.Join(err, e.forgetPlan(err))
 		}
 	}
+	for i, r := range u.readers {
+		r.Settled(ctx, plan.Sources[i].To)
+	}
 	u.config.OnEpoch(e.stats)
 	return e.stats, u.maintain(ctx)
 }
@@ -181,17 +184,6 @@ func (e *attempt) writeChangelogs(ctx context.Context) error {
 	return err
 }
 
-func (e *attempt) decide(context.Context) error {
-	u := e.unit
-	return u.between(epoch.BeforeDecide, epoch.AfterDecide, func() error {
-		if err := u.dir.Decide(e.decision); err != nil {
-			return err
-		}
-		u.last, u.undecided, u.inherited = e.decision, nil, false
-		return nil
-	})
-}
-
 func (e *attempt) publish(ctx context.Context) error {
 	u := e.unit
 	if err := u.publish(ctx, e.decision); err != nil {
@@ -219,10 +211,7 @@ func (u *Unit) publish(ctx context.Context, d checkpoint.Decision) error {
 	if err := u.at(epoch.BeforePublish); err != nil {
 		return err
 	}
-	err := u.sink.Publish(ctx, stream.Publication{
-		Epoch: d.Epoch, Attempt: d.Attempt, Manifest: d.Manifest(), Staged: d.Sink,
-	})
-	if err != nil {
+	if err := u.sink.Publish(ctx, publication(d)); err != nil {
 		return fmt.Errorf("%s: epoch %d is decided but not published: %w", u.flow.Target, d.Epoch, err)
 	}
 	return u.at(epoch.AfterPublish)

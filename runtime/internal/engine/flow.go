@@ -51,6 +51,8 @@ type Reader interface {
 	Discover(ctx context.Context, from stream.Position, final bool) (end stream.Position, journal []byte, err error)
 	Cut(ctx context.Context, from, end stream.Position, limits stream.Limits) (stream.Position, error)
 	Read(ctx context.Context, from, to stream.Position) (stream.ReadStats, error)
+	// Settled says that everything before the position has taken effect.
+	Settled(ctx context.Context, upTo stream.Position)
 	Close() error
 }
 

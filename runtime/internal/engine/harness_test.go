@@ -59,9 +59,10 @@ type keyed struct{ key, row string }
 // listSource pushes rows of a list into the exchange of the first stage, or into
 // the sink.
 type listSource struct {
-	name string
-	rows []keyed
-	push func(lane int) func(keyed) error
+	name    string
+	rows    []keyed
+	settled int // rows that have taken effect, as the engine says
+	push    func(lane int) func(keyed) error
 }
 
 func (s *listSource) Name() string { return s.name }
@@ -107,6 +108,8 @@ func (r *listReader) Read(_ context.Context, from, to stream.Position) (stats st
 	}
 	return stats, nil
 }
+
+func (r *listReader) Settled(_ context.Context, upTo stream.Position) { r.source.settled = count(upTo) }
 
 func (r *listReader) Close() error { return nil }
 
@@ -209,6 +212,7 @@ type rig struct {
 	sources []*listSource
 	stages  []*handler
 	sink    *listSink
+	ledger  *ledger // if set, the sink decides and commits here
 	config  Config
 	epochs  []epoch.Stats
 
@@ -257,6 +261,9 @@ func (r *rig) open() error {
 
 func (r *rig) flow() *Flow {
 	f := &Flow{Name: "flow", Target: "list", OpenSink: func(context.Context, stream.Unit, *slog.Logger) (stream.Committer, error) {
+		if r.ledger != nil {
+			return &deciding{listSink: r.sink, ledger: r.ledger}, nil
+		}
 		return r.sink, nil
 	}}
 	for _, h := range r.stages {

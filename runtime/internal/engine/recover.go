@@ -11,10 +11,13 @@ import (
 	"github.com/tws-go/tws/runtime/stream"
 )
 
-// recover brings everything to the last decided epoch: output published, stores
-// replayed, plans beyond the first undecided epoch dropped. The undecided plan,
+// recover brings everything to the last decided epoch: an epoch in doubt settled
+// with its sink, output published, stores replayed, plans beyond the first undecided epoch dropped. The undecided plan,
 // if there is one, is run before anything new.
 func (u *Unit) recover(ctx context.Context) error {
+	if err := u.settle(ctx); err != nil {
+		return err
+	}
 	if u.last.Epoch > 0 {
 		if err := u.publish(ctx, u.last); err != nil {
 			return err

@@ -37,6 +37,9 @@ type Config struct {
 	SnapshotBytes  int64
 	// RetainEpochs is how many decided epochs stay recoverable. Default 100.
 	RetainEpochs int64
+	// InDoubt says what becomes of an epoch in doubt whose record the sink has
+	// lost: InDoubtRerun or InDoubtCommitted. Without it the unit does not start.
+	InDoubt string
 	// MaxEpochs stops a run after that many epochs; 0 means never.
 	MaxEpochs int64
 	// OnEpoch is called after every epoch, and must not block.
