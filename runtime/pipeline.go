@@ -135,6 +135,15 @@ func NewPipeline(o Options) *Pipeline {
 
 func (p *Pipeline) fail(err error) { p.errs = append(p.errs, err) }
 
+// Conf returns a configuration value of the pipeline as a whole, for code that
+// decides which flows there are or where they write; def if it is not set.
+func (p *Pipeline) Conf(key, def string) string {
+	if v, ok := p.conf.get(key); ok {
+		return v
+	}
+	return def
+}
+
 // AppendFlow declares a flow: name is its identity in the checkpoint, fn builds
 // it, its rows are appended to target. It may be called in a loop.
 func AppendFlow[T any](p *Pipeline, target Target[T], name string, fn func(*Flow) Stream[T]) {

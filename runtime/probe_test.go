@@ -52,13 +52,14 @@ type probe struct {
 	Map   tws.MapState[string, string]
 	Timer tws.Timer
 
-	name  string
-	mode  string
-	ttl   time.Duration // of all states
-	plain bool          // no list, no map, no timer
-	input func(p *probe, ctx *tws.InputContext, key string, rows iter.Seq[line], out tws.Emitter[line]) error
-	timer func(p *probe, ctx *tws.TimerContext, key string, t tws.ExpiredTimer, out tws.Emitter[line]) error
-	close func() error
+	name   string
+	mode   string
+	append bool          // output=append
+	ttl    time.Duration // of all states
+	plain  bool          // no list, no map, no timer
+	input  func(p *probe, ctx *tws.InputContext, key string, rows iter.Seq[line], out tws.Emitter[line]) error
+	timer  func(p *probe, ctx *tws.TimerContext, key string, t tws.ExpiredTimer, out tws.Emitter[line]) error
+	close  func() error
 }
 
 func (p *probe) HandleInputRows(ctx *tws.InputContext, key string, rows iter.Seq[line], out tws.Emitter[line]) error {
@@ -96,6 +97,9 @@ func (p *probe) BindTWS(b *tws.Binder) tws.Binding[string, line, line] {
 			{ID: 3, Name: "theMap", Kind: schemas.MapState, Key: &text, Value: text, Version: 1},
 		},
 		Timers: []schemas.Timer{{ID: 1, Name: "theTimer"}},
+	}
+	if p.append {
+		s.OutputMode = schemas.OutputAppend
 	}
 	for i := range s.States {
 		s.States[i].TTLMicros = p.ttl.Microseconds()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,18 +26,26 @@ func Updating() bool { return *update }
 type Result[T any] struct {
 	t      testing.TB
 	rows   []T
+	nulls  []bool
 	epochs []int64
 }
 
 // Rows returns the emitted rows, in the order of epoch, key and emission.
 func (r *Result[T]) Rows() []T { return r.rows }
 
+// Nulls says of each row of Rows whether it was emitted by EmitNull.
+func (r *Result[T]) Nulls() []bool { return r.nulls }
+
 // Epochs returns the epoch of each row of Rows.
 func (r *Result[T]) Epochs() []int64 { return r.epochs }
 
-// Want fails the test unless exactly the given rows were emitted, in order.
+// Want fails the test unless exactly the given rows were emitted, in order, and
+// none of them by EmitNull.
 func (r *Result[T]) Want(rows ...T) *Result[T] {
 	r.t.Helper()
+	if i := slices.Index(r.nulls, true); i >= 0 {
+		r.t.Errorf("twstest: row %d is from EmitNull, which Want does not know: compare with Golden, or Rows and Nulls", i+1)
+	}
 	if len(rows) == 0 && len(r.rows) == 0 {
 		return r
 	}
@@ -47,7 +56,7 @@ func (r *Result[T]) Want(rows ...T) *Result[T] {
 }
 
 // Golden compares the emitted rows, as JSON lines, with a file, and shows the
-// lines that differ. With -update it writes the file instead.
+// lines that differ. A row from EmitNull is the line {"null":ROW}. With -update it writes the file instead.
 func (r *Result[T]) Golden(path string) *Result[T] {
 	r.t.Helper()
 	Golden(r.t, path, r.jsonLines())
@@ -62,9 +71,15 @@ func (r *Result[T]) jsonLines() []byte {
 	}
 	var b []byte
 	for i := range r.rows {
+		if r.nulls[i] {
+			b = append(b, `{"null":`...)
+		}
 		line, err := codec.AppendJSON(b, &r.rows[i])
 		if err != nil {
 			r.t.Fatalf("twstest: row %d: %v", i+1, err)
+		}
+		if r.nulls[i] {
+			line = append(line, '}')
 		}
 		b = append(line, '\n')
 	}

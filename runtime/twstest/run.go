@@ -63,6 +63,7 @@ func run[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps []Step)
 	r := &Result[T]{t: t}
 	for _, o := range out {
 		r.rows = append(r.rows, o.Row)
+		r.nulls = append(r.nulls, o.Null)
 		r.epochs = append(r.epochs, o.Epoch)
 	}
 	return r, nil

@@ -18,6 +18,8 @@ type Out[T any] struct {
 	Lane  int
 	Key   []byte
 	Row   T
+	// Null says that the row stands for its key having no value any more.
+	Null bool
 }
 
 // Sink keeps published rows. The zero value is empty and ready to use. It must
@@ -121,11 +123,20 @@ func (w *writer[T]) Begin(ctx context.Context, a stream.Attempt) error {
 
 // Write adds a row to a lane.
 func (w *writer[T]) Write(n int, key []byte, row *T) error {
+	return w.add(n, key, row, false)
+}
+
+// WriteNull adds a row whose key has no value any more.
+func (w *writer[T]) WriteNull(n int, key []byte, row *T) error {
+	return w.add(n, key, row, true)
+}
+
+func (w *writer[T]) add(n int, key []byte, row *T, null bool) error {
 	if n < 0 || n >= len(w.lanes) {
 		return w.errorf("lane %d does not exist, the attempt has %d", n, len(w.lanes))
 	}
 	l := w.lanes[n]
-	out := Out[T]{Epoch: w.attempt.Epoch, Lane: n, Key: bytes.Clone(key)}
+	out := Out[T]{Epoch: w.attempt.Epoch, Lane: n, Key: bytes.Clone(key), Null: null}
 	if w.row == nil {
 		out.Row = *row
 	} else { // into a zero row: a decoder may reuse what a row refers to
