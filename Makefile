@@ -39,6 +39,15 @@ generate: env ## bring all generated code up to date
 test: env ## run all tests; no service to start
 	@$(ENV) go test ./...
 
+# Starts a broker of its own and stops it, whatever happens. Packages one after
+# another, as their tests stop and kill it; the tag of $(ENV) is said again since
+# -tags replaces it.
+BROKER_TESTS := ./runtime/stream/kafka/... ./golden/crash/... ./examples/...
+.PHONY: test-kafka
+test-kafka: env ## run the tests that need a real Kafka broker, which it fetches, starts and stops
+	@$(ENV) runtime/stream/kafka/broker/broker.sh run \
+		go test -tags kafka_broker,grocksdb_no_link -p 1 -count=1 -timeout 20m $(BROKER_TESTS)
+
 .PHONY: race
 race: ## run the tests of the pure-Go packages under the race detector
 	@go test -race $(PURE)
@@ -69,6 +78,7 @@ interop: build ## open the example's table with the deltalake package from PyPI
 
 .PHONY: clean
 clean: ## remove everything that was built, fetched into .tmp, or left by make run
+	@runtime/stream/kafka/broker/broker.sh stop
 	@rm -rf $(TMP)
 
 # env builds the generator and asks it how to build against RocksDB, fetching it

@@ -37,6 +37,9 @@ runtime/stream/file: runtime/stream
 runtime/stream/kafka: runtime/stream github.com/twmb/franz-go
 	As above. The only package with franz-go, so that only a binary that reads or writes Kafka has it.
 
+runtime/stream/kafka/broker:
+	Where a broker for tests is. What its own tests import is behind the build tag kafka_broker, where nobody pays for it.
+
 runtime/stream/memory: runtime/stream
 	As above.
 
