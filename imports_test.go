@@ -43,6 +43,9 @@ runtime/stream/kafka/broker:
 runtime/stream/memory: runtime/stream
 	As above.
 
+runtime/config: runtime/stream go.yaml.in/yaml/v3
+	The file's syntax, without its meaning: who connects to a cluster knows that.
+
 runtime/table: runtime/stream runtime/internal/durable schemas github.com/parquet-go/parquet-go github.com/google/uuid github.com/zeebo/xxh3
 	A sink like any other, which happens to write Parquet. Only here does Parquet come in.
 
@@ -79,7 +82,7 @@ runtime: codec schemas runtime/checkpoint runtime/epoch runtime/internal/engine 
 runtime/twstest: runtime runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
 	What users import to test. go-cmp and go-internal/diff show which rows differ.
 
-runtime/app: runtime runtime/checkpoint runtime/epoch runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
+runtime/app: runtime runtime/checkpoint runtime/config runtime/epoch runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
 	The one place that puts stores, tables and the command line together.
 
 gen/internal/diag:

@@ -52,6 +52,8 @@ type env struct {
 	// shared says that stdout is a terminal, most likely the same one.
 	shared func() bool
 	clock  epoch.Clock
+	// environ returns the variables of the environment, NAME=VALUE.
+	environ func() []string
 	// signals asks for the signals that stop a pipeline; release gives them
 	// back to the system's default.
 	signals func() (received <-chan os.Signal, release func())
@@ -69,6 +71,7 @@ func system() *env {
 		columns: terminalColumns,
 		shared:  func() bool { return term.IsTerminal(int(os.Stdout.Fd())) },
 		clock:   epoch.SystemClock{},
+		environ: os.Environ,
 		signals: stopSignals,
 		exit:    os.Exit,
 		stores:  builtStores(),

@@ -7,6 +7,7 @@ import (
 
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/config"
 	"github.com/tws-go/tws/runtime/store"
 	"github.com/tws-go/tws/runtime/stream"
 	"github.com/tws-go/tws/runtime/table"
@@ -18,7 +19,7 @@ import (
 const (
 	exitDone   = 0 // finished, or stopped cleanly
 	exitFailed = 1 // starting again may help
-	exitUsage  = 2 // the command line or the configuration is wrong
+	exitUsage  = 2 // the command line or the configuration is wrong, or a cluster refuses our user
 	exitLocked = 3 // another process uses the checkpoint
 	exitUnfit  = 4 // the checkpoint does not fit the program, its table or its sink
 )
@@ -26,7 +27,7 @@ const (
 var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
 	{"0", "done, or stopped cleanly by a signal"},
 	{"1", "the pipeline failed; the checkpoint is intact"},
-	{"2", "wrong command line or configuration"},
+	{"2", "wrong command line or configuration, or a cluster that refuses our user"},
 	{"3", "another process uses the checkpoint"},
 	{"4", "the checkpoint does not fit the program, its table or its sink, and a person has to choose"},
 	{"130, 143", "a second SIGINT or SIGTERM ended the process at once"},
@@ -35,12 +36,12 @@ var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
 // exitCode returns the exit code that an error means.
 func exitCode(err error) int {
 	var usage *usageError
-	var config *tws.ConfigError
+	var conf *tws.ConfigError
 	var moved *stream.SinkMovedError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage), errors.As(err, &config):
+	case errors.As(err, &usage), errors.As(err, &conf), errors.Is(err, stream.ErrMisconfigured):
 		return exitUsage
 	case errors.Is(err, checkpoint.ErrLocked):
 		return exitLocked
@@ -66,7 +67,10 @@ func (e *env) hint(err error) string {
 	var usage *usageError
 	var malformed *stream.MalformedError
 	var moved *stream.SinkMovedError
+	var placed *placedError
 	switch {
+	case errors.As(err, &placed):
+		return placed.hint
 	case errors.As(err, &usage):
 		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " says what it takes"
 	case errors.As(err, &malformed):
@@ -81,6 +85,29 @@ func (e *env) hint(err error) string {
 		return "nothing of this epoch took effect; give it more memory with --conf tws.epoch-memory-mb=N, or make epochs smaller with --conf tws.max-rows=N"
 	}
 	return ""
+}
+
+// placedError is an error about a setting, with where that is.
+type placedError struct {
+	err  error
+	hint string
+}
+
+func (e *placedError) Error() string { return e.err.Error() }
+
+func (e *placedError) Unwrap() error { return e.err }
+
+// placed adds to an error about a setting of a cluster where that is.
+func placed(c config.Config, err error) error {
+	var wrong *stream.SettingError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	at := c.Where(wrong.Cluster, wrong.Key)
+	if at == "" {
+		return &placedError{err, "clusters are described in " + defaultConfig + ", in the file that --config names, or by variables such as " + config.Variable("main", "brokers") + "; docs/reference/configuration.md has the keys"}
+	}
+	return &placedError{err, "cluster " + wrong.Cluster + " has this from " + at}
 }
 
 // messages returns the texts of an error, one for each error that was joined

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/config"
 	"github.com/tws-go/tws/runtime/store"
+	"github.com/tws-go/tws/runtime/stream"
 	"github.com/tws-go/tws/runtime/table"
 )
 
@@ -20,6 +23,7 @@ type runOptions struct {
 	tables     string
 	trigger    time.Duration // 0 for available-now
 	store      string        // "" for the build's default
+	config     string        // "" for the default, if there is one
 	conf       map[string]string
 	maxEpochs  int64
 	fork       bool
@@ -34,6 +38,9 @@ const (
 	defaultTables     = "./tables"
 )
 
+// defaultConfig is the configuration file that is read if it exists.
+const defaultConfig = "./tws.yaml"
+
 func runCommand(register func(*tws.Pipeline)) *command {
 	o := &runOptions{checkpoint: defaultCheckpoint, tables: defaultTables, conf: map[string]string{}, grace: 30 * time.Second}
 	return &command{
@@ -46,6 +53,10 @@ func runCommand(register func(*tws.Pipeline)) *command {
 				{"first signal", "SIGINT (Ctrl-C) or SIGTERM: every flow finishes the epoch it is in, then the process exits with code 0"},
 				{"second signal", "exits at once. This is safe, as kill -9 is, at any time: an epoch that was cut off runs again at the next start, and no row is lost or doubled in a table"},
 			}},
+			{title: "Clusters", lines: []noteLine{
+				{"file", "clusters: {main: {brokers: [a:9092, b:9092], tls: {ca: ca.pem}, sasl: {mechanism: SCRAM-SHA-512, username: me, password: \"${PASSWORD}\"}}}. ${NAME} is a variable of the environment; file names are relative to the file's folder"},
+				{"environment", "TWS_CLUSTERS_MAIN_BROKERS and TWS_CLUSTERS_MAIN_SASL_PASSWORD set brokers and sasl.password of main, without a file or before it"},
+			}},
 			exitCodeNote,
 		},
 		examples: []example{
@@ -53,6 +64,7 @@ func runCommand(register func(*tws.Pipeline)) *command {
 			{"run --trigger 10s", "go on until stopped, with an epoch every 10 seconds"},
 			{"run --conf patience=1m --conf tws.max-rows=10000", "configure the flows and the engine"},
 			{"run --checkpoint /var/lib/NAME/checkpoint --tables /data/tables", "keep checkpoint and tables elsewhere"},
+			{"run --config /etc/NAME/tws.yaml", "reach the clusters that this file describes"},
 		},
 		run: func(ctx context.Context, e *env, _ []string) error { return o.run(ctx, e, register) },
 	}
@@ -64,6 +76,7 @@ func (o *runOptions) options() []option {
 		{"tables", "DIR", "the folder of the streaming tables, a folder each (default " + defaultTables + ")", text(&o.tables)},
 		{"trigger", "WHEN", "available-now: read what is there and end; or a duration such as 10s: an epoch that often, until stopped (default available-now)", o.setTrigger},
 		{"store", "rocks|mem", "where state is kept while running: on disk, or all of it in memory. Both are rebuilt from the checkpoint: either can go on until there is a snapshot, then the one that took it is needed (default rocks, or mem in a build without RocksDB)", text(&o.store)},
+		{"config", "FILE", "the configuration file, with the clusters that sources and sinks name (default " + defaultConfig + " if there is one)", text(&o.config)},
 		{"conf", "KEY=VALUE", "configuration for the flows, or for the engine if the key begins with tws. May be given many times; of two values for one key the last one counts", o.setConf},
 		{"max-epochs", "N", "end after N epochs of each flow (default 0: no limit)", o.setMaxEpochs},
 		{"fork", "", "give the checkpoint an identity of its own, so that a copy of a checkpoint goes on as a pipeline of its own. Give it once, on the first run of the copy", func(string) error { o.fork = true; return nil }},
@@ -137,9 +150,24 @@ func (o *runOptions) setLog(value string) error {
 	return fmt.Errorf("want live, text or json, got %q", value)
 }
 
+// loadConfig reads the configuration file and what the environment adds to it.
+func (o *runOptions) loadConfig(e *env) (config.Config, error) {
+	file := o.config
+	if file == "" {
+		if _, err := os.Stat(defaultConfig); err == nil {
+			file = defaultConfig
+		}
+	}
+	return config.Load(file, e.environ())
+}
+
 // run runs the pipeline from open to close.
 func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipeline)) error {
 	kind, err := e.storeNamed(o.store)
+	if err != nil {
+		return err
+	}
+	clusters, err := o.loadConfig(e)
 	if err != nil {
 		return err
 	}
@@ -154,19 +182,20 @@ func (o *runOptions) run(ctx context.Context, e *env, register func(*tws.Pipelin
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	release := e.stopBySignal(stop, r)
-	err = errors.Join(o.runPipeline(ctx, r, register, stores), stores.Close())
+	err = errors.Join(o.runPipeline(ctx, r, register, stores, clusters.Clusters), stores.Close())
+	err = placed(clusters, err)
 	release()
 	r.end(ctx, err)
 	return err
 }
 
-func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*tws.Pipeline), stores store.Engine) (err error) {
+func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*tws.Pipeline), stores store.Engine, clusters stream.Clusters) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	p := tws.NewPipeline(o.pipeline(r, stores))
+	p := tws.NewPipeline(o.pipeline(r, stores, clusters))
 	register(p)
 	runner, err := p.Open(ctx)
 	if err != nil {
@@ -181,10 +210,10 @@ func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*
 }
 
 // pipeline returns the pipeline's options.
-func (o *runOptions) pipeline(r *report, stores store.Engine) tws.Options {
+func (o *runOptions) pipeline(r *report, stores store.Engine, clusters stream.Clusters) tws.Options {
 	clock := r.env.clock
 	options := tws.Options{
-		Checkpoint: o.checkpoint, Clock: clock, Conf: o.conf, Fork: o.fork, Grace: o.grace,
+		Checkpoint: o.checkpoint, Clock: clock, Clusters: clusters, Conf: o.conf, Fork: o.fork, Grace: o.grace,
 		Log: r.log, MaxEpochs: o.maxEpochs, OnEpoch: r.epoch, Stores: stores,
 		Tables: table.NewStore(o.tables, table.Options{Log: r.log, Now: clock.Now}),
 	}
