@@ -246,10 +246,11 @@ opens() { # ADDRESS
 answers() {
   local got
   got=$(
-    exec 3<>"/dev/tcp/${plain%:*}/${plain#*:}" 2>/dev/null || exit 1
+    exec 2>/dev/null
+    exec 3<>"/dev/tcp/${plain%:*}/${plain#*:}" || exit 1
     printf '\0\0\0\x0a\0\x12\0\0\x54\x57\x53\x21\xff\xff' >&3
     timeout 5 head -c 8 <&3 | tail -c 4
-  ) 2>/dev/null && [ "$got" = 'TWS!' ]
+  ) && [ "$got" = 'TWS!' ]
 }
 
 # free checks the ports, whose owner the broker's own message would not name.
