@@ -1,0 +1,247 @@
+package kafka
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+const (
+	// settleTries is how often Settle starts over when a broker fails it.
+	settleTries = 3
+	settlePause = 200 * time.Millisecond
+	// settleGrace is added to the transaction timeout: by then every transaction
+	// with a timeout such as ours has ended.
+	settleGrace = 30 * time.Second
+)
+
+// Settle makes the unit this instance's own and finds out how far it has come.
+//
+//  1. It reads the unit's newest committed record. If that is beyond what the
+//     checkpoint knows, or another instance took over after this one had settled,
+//     it stops here, and disturbs nobody.
+//  2. It initialises the producer under the unit's transactional id: the broker
+//     ends an open transaction and refuses older producers from then on.
+//  3. It reads the newest record again, which is final now, and compares.
+//  4. Unless the record is this instance's, it writes it down again under its own
+//     name. So an instance that was shut out finds out by whom in step 1, and an
+//     absent record means that it was deleted.
+func (w *transactional[T]) Settle(ctx context.Context, s stream.Standing) (bool, error) {
+	if w.closed {
+		return false, errSinkClosed
+	}
+	w.abandon(ctx, nil)
+	for try := 1; ; try++ {
+		committed, err := w.settle(ctx, s)
+		w.usable = err == nil
+		if err == nil {
+			w.settled = true
+			return committed, nil
+		}
+		w.disconnect()
+		if try == settleTries || ctx.Err() != nil || !errors.Is(err, stream.ErrNotDelivered) {
+			return false, err
+		}
+		w.log.Warn("the last commit could not be settled, trying again", "try", try, "error", err)
+		if !wait(ctx, settlePause<<(try-1)) {
+			return false, err
+		}
+	}
+}
+
+func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool, error) {
+	bounded, cancel := context.WithTimeout(ctx, w.timeout+settleGrace)
+	defer cancel()
+	switch err := w.journal.ensure(bounded, s.Doubt == nil && (s.Last.Epoch == 0 || s.Unknown)); {
+	case errors.Is(err, errNoJournal):
+		return false, w.missing(s, "topic "+w.journal.name)
+	case err != nil:
+		return false, err
+	}
+	hint := w.hint(s)
+	before, err := w.journal.glance(bounded, hint)
+	if err != nil {
+		return false, err
+	}
+	if err := w.checkBefore(before.record, s); err != nil {
+		return false, err
+	}
+	if err := w.fence(bounded); err != nil {
+		return false, err
+	}
+	after, err := w.journal.settled(bounded, hint)
+	if err != nil {
+		return false, err
+	}
+	committed, err := w.compare(after.record, s)
+	if err != nil {
+		return false, err
+	}
+	w.tell(after.record, s, committed)
+	if after.record != nil {
+		w.last = &after.place
+	}
+	return committed, w.claim(bounded, after.record, s)
+}
+
+// hint is where the journal need not be read before.
+func (w *transactional[T]) hint(s stream.Standing) *journalPlace {
+	if w.last != nil {
+		return w.last
+	}
+	var state stagedState
+	if err := json.Unmarshal(s.Last.Staged.State, &state); err != nil {
+		return nil // staged by another kind of sink, which the flow had before
+	}
+	if state.Unit != w.unit.String() || state.Journal != w.journal.name {
+		return nil
+	}
+	return state.Last
+}
+
+// checkBefore looks at the newest record before anybody is shut out.
+func (w *transactional[T]) checkBefore(r *journalRecord, s stream.Standing) error {
+	if r == nil {
+		return nil
+	}
+	if w.settled && r.Writer != w.instance {
+		return fmt.Errorf("kafka: topic %s: another instance of this flow (%s) has taken over from this one (%s), which stops: "+
+			"two instances must not run on one checkpoint", w.topic, r.Writer, w.instance)
+	}
+	known := s.Last.Epoch
+	if s.Doubt != nil {
+		known = s.Doubt.Epoch
+	}
+	if r.Epoch > known {
+		return w.moved(r, s)
+	}
+	return nil
+}
+
+// compare says whether the epoch in doubt is committed, by the unit's final record.
+func (w *transactional[T]) compare(r *journalRecord, s stream.Standing) (bool, error) {
+	switch {
+	case r != nil && s.Doubt != nil && !r.Assumed && r.names(*s.Doubt):
+		return true, nil
+	case r != nil && r.names(s.Last):
+		return false, nil
+	case r != nil && r.Assumed && r.Writer == w.instance:
+		return false, nil // nothing was committed since this instance began without a record
+	case r != nil && !r.Assumed:
+		return false, w.moved(r, s)
+	case s.Doubt != nil, s.Last.Epoch > 0 && !s.Unknown:
+		return false, w.missing(s, w.journal.where(w.journal.home()))
+	}
+	return false, nil
+}
+
+func (w *transactional[T]) moved(r *journalRecord, s stream.Standing) error {
+	want := describeEpoch(s.Last.Epoch, s.Last.Attempt, s.Last.Manifest)
+	if s.Last.Epoch == 0 {
+		want = "the beginning"
+	}
+	if s.Doubt != nil {
+		want += " or " + describeEpoch(s.Doubt.Epoch, s.Doubt.Attempt, s.Doubt.Manifest)
+	}
+	return &stream.SinkMovedError{Sink: "topic " + w.topic, Unit: w.unit, Want: want, Have: r.String() + " in " + r.Sink}
+}
+
+func (w *transactional[T]) missing(s stream.Standing, where string) error {
+	e := &stream.RecordMissingError{Sink: "topic " + w.topic, Unit: w.unit, Where: where, Last: s.Last.Epoch}
+	if s.Doubt != nil {
+		e.Doubt = s.Doubt.Epoch
+	}
+	return e
+}
+
+// tell logs what became of an epoch in doubt.
+func (w *transactional[T]) tell(r *journalRecord, s stream.Standing, committed bool) {
+	switch {
+	case s.Doubt == nil:
+	case committed:
+		w.log.Info("the journal says that the epoch in doubt is committed", "epoch", s.Doubt.Epoch, "attempt", s.Doubt.Attempt, "writer", r.Writer)
+	default:
+		w.log.Info("the journal says that the epoch in doubt is not committed: its transaction was aborted, or timed out, or never began; its output is written again",
+			"epoch", s.Doubt.Epoch, "attempt", s.Doubt.Attempt)
+	}
+}
+
+// fence connects a new producer under the unit's transactional id.
+func (w *transactional[T]) fence(ctx context.Context) error {
+	w.disconnect()
+	client, err := w.connect(append(w.produce[:len(w.produce):len(w.produce)],
+		kgo.TransactionalID(w.id), kgo.TransactionTimeout(w.timeout))...)
+	if err != nil {
+		return err
+	}
+	w.client = client
+	_, _, err = client.ProducerID(ctx)
+	if errors.Is(err, kerr.InvalidTransactionTimeout) {
+		return w.timeoutError(ctx, err)
+	}
+	if err != nil {
+		return w.failed(w.topic, err)
+	}
+	return nil
+}
+
+// timeoutError says what the brokers allow, if they say so.
+func (w *transactional[T]) timeoutError(ctx context.Context, cause error) error {
+	const key = "transaction.max.timeout.ms"
+	allowed := "more than the brokers allow (" + key + ")"
+	if d, ok := w.brokerMillis(ctx, key); ok {
+		allowed = fmt.Sprintf("the brokers allow at most %s (%s=%d)", d, key, d.Milliseconds())
+	}
+	return &ClusterError{w.cluster, fail(refused, cause, "topic %s: Sink.TransactionTimeout is %s, %s: lower it, or raise the brokers'", w.topic, w.timeout, allowed)}
+}
+
+// brokerMillis reads a duration of the brokers' configuration.
+func (w *transactional[T]) brokerMillis(ctx context.Context, key string) (time.Duration, bool) {
+	admin := kadm.NewClient(w.admin)
+	meta, err := admin.BrokerMetadata(ctx)
+	if err != nil || len(meta.Brokers) == 0 {
+		return 0, false
+	}
+	configs, err := admin.DescribeBrokerConfigs(ctx, meta.Brokers[0].NodeID)
+	if err != nil {
+		return 0, false
+	}
+	for _, r := range configs {
+		for _, c := range r.Configs {
+			var n int64
+			if _, err := fmt.Sscan(c.MaybeValue(), &n); c.Key == key && err == nil {
+				return time.Duration(n) * time.Millisecond, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// claim writes the unit's record down under this instance's name, or the
+// checkpoint's word if there is none.
+func (w *transactional[T]) claim(ctx context.Context, r *journalRecord, s stream.Standing) error {
+	if r != nil && r.Writer == w.instance {
+		return nil
+	}
+	claim := journalRecord{Epoch: s.Last.Epoch, Attempt: s.Last.Attempt, Manifest: s.Last.Manifest, Assumed: true}
+	if r != nil && (!r.Assumed || r.names(s.Last)) {
+		claim = journalRecord{Epoch: r.Epoch, Attempt: r.Attempt, Manifest: r.Manifest, Assumed: r.Assumed}
+	}
+	err := w.deliver(ctx, claim, func(context.Context, *sending) error { return nil })
+	if err == nil {
+		err = w.commit(ctx)
+	}
+	if err != nil {
+		w.abandon(ctx, err)
+		return w.failed(w.journal.name, err)
+	}
+	return nil
+}
