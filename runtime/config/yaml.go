@@ -23,6 +23,8 @@ var (
 	// else may be a value, as in {password:secret} without a space.
 	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,40}$`)
 	yamlLine  = regexp.MustCompile(`line (\d+): `)
+	// fromZero are errors whose lines the YAML parser counts from 0.
+	fromZero = regexp.MustCompile(`did not find expected (',' or|key|'-'|node|<)`)
 )
 
 // readYAML reads the file's content. It looks at nodes rather than decode them:
@@ -70,7 +72,11 @@ func (l *loader) syntax(err error) {
 	}
 	at := l.file
 	if found := yamlLine.FindStringSubmatch(text); found != nil {
-		at += ":" + found[1]
+		line, _ := strconv.Atoi(found[1]) // as it matched
+		if fromZero.MatchString(text) {
+			line++
+		}
+		at += ":" + strconv.Itoa(line)
 		text = strings.Replace(text, found[0], "", 1)
 	}
 	l.fail(at, "", "no YAML: %s", text)

@@ -84,6 +84,9 @@ func nearest(name string, words []string) string {
 			best, distance = w, d
 		}
 	}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, name) }); best == "" && i >= 0 {
+		return words[i]
+	}
 	return best
 }
 

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -21,8 +23,8 @@ func (s Settings) String() string {
 	return "settings of " + strings.Join(slices.Sorted(maps.Keys(s)), ", ")
 }
 
-// GoString lists the keys.
-func (s Settings) GoString() string { return s.String() }
+// Format lists the keys, for every verb.
+func (s Settings) Format(f fmt.State, _ rune) { io.WriteString(f, s.String()) }
 
 // LogValue lists the keys.
 func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }

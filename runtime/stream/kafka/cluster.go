@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -33,6 +34,9 @@ type cluster struct {
 	tls            *tls.Config    // nil for none
 	sasl           sasl.Mechanism // nil for none
 }
+
+// Format prints no more than the name, since settings may be secret.
+func (c *cluster) Format(f fmt.State, _ rune) { io.WriteString(f, "cluster "+c.name) }
 
 // parseCluster checks the settings of a cluster. Its errors are
 // [stream.SettingError]s.

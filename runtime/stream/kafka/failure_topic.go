@@ -20,8 +20,10 @@ func explain(cluster, topic string, err error) error {
 	if err == nil || told != nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+	about := ""
 	if topic != "" {
 		topic = "topic " + topic
+		about = topic + ": "
 	} else {
 		topic = "a topic"
 	}
@@ -34,9 +36,9 @@ func explain(cluster, topic string, err error) error {
 		return &ClusterError{cluster, fail(refused, err, "%s: %s", wrong.Key, wrong.Err)}
 	}
 	if ke, ok := errors.AsType[*kerr.Error](err); ok {
-		return &ClusterError{cluster, fail(gradeOf(ke), err, "%s: %s: %s", topic, ke.Message, ke.Description)}
+		return &ClusterError{cluster, fail(gradeOf(ke), err, "%s%s: %s", about, ke.Message, ke.Description)}
 	}
-	return &ClusterError{cluster, fail(passing, err, "%s: %s", topic, err)}
+	return &ClusterError{cluster, fail(passing, err, "%s%s", about, err)}
 }
 
 func gradeOf(e *kerr.Error) grade {
