@@ -1,4 +1,3 @@
-// Package kafka reads topics into flows and writes flows into topics.
 package kafka
 
 import (

@@ -1,0 +1,176 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// askTimeout bounds a question to the cluster. The client tries again within.
+	askTimeout = 30 * time.Second
+	// listTries is how often a topic may be found to have no leader.
+	listTries = 4
+)
+
+// listing is what the cluster has of what the source wants, by topic.
+type listing map[string]listed
+
+type listed struct {
+	id         uuid
+	partitions []int32 // sorted
+}
+
+// list asks the cluster for topics and partitions. Topics that do not exist are
+// left out.
+func (f *feed) list(ctx context.Context) (listing, error) {
+	for try, pause := 1, firstPause; ; try, pause = try+1, 2*pause {
+		seen, err := f.listOnce(ctx)
+		if err == nil || !kerr.IsRetriable(err) || try == listTries || !wait(ctx, pause) {
+			return seen, explain(f.cluster, "", err)
+		}
+	}
+}
+
+func (f *feed) listOnce(ctx context.Context) (listing, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req := kmsg.NewPtrMetadataRequest() // not kadm's, which may answer from memory
+	for _, name := range f.topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = &name
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, f.client)
+	if err != nil {
+		return nil, err
+	}
+	seen := listing{}
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		if t.Topic == nil || !f.selects(*t.Topic) || f.pattern != nil && t.IsInternal {
+			continue
+		}
+		if t.ErrorCode == kerr.UnknownTopicOrPartition.Code {
+			continue
+		}
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+			return nil, explain(f.cluster, *t.Topic, err)
+		}
+		if seen[*t.Topic], err = f.listed(t); err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}
+
+// listed returns the partitions of a topic that the source reads.
+func (f *feed) listed(t *kmsg.MetadataResponseTopic) (l listed, err error) {
+	l.id = t.TopicID
+	for _, p := range t.Partitions {
+		l.partitions = append(l.partitions, p.Partition)
+	}
+	slices.Sort(l.partitions)
+	if f.partitions != nil {
+		l.partitions, err = f.chosen(*t.Topic, l.partitions)
+	}
+	return l, err
+}
+
+// chosen returns the partitions that a source names, which must all exist.
+func (f *feed) chosen(topic string, all []int32) ([]int32, error) {
+	named := slices.Compact(slices.Sorted(slices.Values(f.partitions)))
+	for _, p := range named {
+		if !slices.Contains(all, p) {
+			return nil, &ClusterError{f.cluster, fail(refused, kerr.UnknownTopicOrPartition, "topic %s has no partition %d, which the field Partitions names: it has %d partitions", topic, p, len(all))}
+		}
+	}
+	return named, nil
+}
+
+// topicsSeen are the topics of the present listing, and those known.
+func (f *feed) topicsSeen() []string {
+	var names []string
+	for name := range f.seen {
+		names = append(names, name)
+	}
+	for name := range f.ledger.topics {
+		if f.selects(name) && !f.deleted[name] && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// finalEnds asks for the ends of all logs. A log that ends before what was read
+// of it was cut short.
+func (f *feed) finalEnds(ctx context.Context, at *place) (map[logID]int64, error) {
+	var topics []string
+	for _, name := range f.topicsSeen() {
+		if _, there := f.seen[name]; there || f.seen == nil {
+			topics = append(topics, name)
+		}
+	}
+	if len(topics) == 0 {
+		return map[logID]int64{}, nil
+	}
+	ends, err := f.endOffsets(ctx, topics...)
+	if err != nil {
+		return nil, f.topicError(fmt.Sprint(topics), err)
+	}
+	for n, l := range f.ledger.logs {
+		known := f.ledger.topics[l.topic]
+		if end, ok := ends[l.logID]; ok && end < at.at[n] && f.readable(int32(n)) && !known.id.differs(f.seen[l.topic].id) {
+			if err := f.repair(ctx, int32(n), at.at[n]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return ends, nil
+}
+
+// firstOffsets implements offsetsOf.
+func (f *feed) firstOffsets(ctx context.Context, topics ...string) (map[logID]int64, error) {
+	return f.ask(ctx, f.admin.ListStartOffsets, topics)
+}
+
+// endOffsets implements offsetsOf. The end is where reading ends for now: with
+// transactions, before the first that is not decided.
+func (f *feed) endOffsets(ctx context.Context, topics ...string) (map[logID]int64, error) {
+	if f.uncommitted {
+		return f.ask(ctx, f.admin.ListEndOffsets, topics)
+	}
+	return f.ask(ctx, f.admin.ListCommittedOffsets, topics)
+}
+
+// offsetsAfter implements offsetsOf.
+func (f *feed) offsetsAfter(ctx context.Context, t time.Time, topics ...string) (map[logID]int64, error) {
+	return f.ask(ctx, func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+		return f.admin.ListOffsetsAfterMilli(ctx, t.UnixMilli(), topics...)
+	}, topics)
+}
+
+func (f *feed) ask(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (map[logID]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	all, err := list(ctx, topics...)
+	if err != nil {
+		return nil, err
+	}
+	offsets := map[logID]int64{}
+	for topic, partitions := range all {
+		for p, o := range partitions {
+			if o.Err != nil {
+				return nil, explain(f.cluster, topic, o.Err)
+			}
+			offsets[logID{topic, p}] = o.Offset
+		}
+	}
+	return offsets, nil
+}

@@ -1,0 +1,179 @@
+package kafka
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// noLimit is a limit that nothing reaches.
+const noLimit = math.MaxInt64
+
+// Cut ends an epoch; see [stream.Reader]. What the buffer holds is a limit like
+// the others. Rows are taken evenly from the partitions that have some, so that
+// none waits for the backlog of another. A record counts as a row whether or not a
+// policy passes over it.
+func (f *feed) Cut(ctx context.Context, from, end stream.Position, limits stream.Limits) (stream.Position, error) {
+	a, b, err := f.span(from, end)
+	if err != nil {
+		return nil, err
+	}
+	if a.same(b) {
+		return end, nil
+	}
+	f.ensure(a)
+	c := f.newCut(a, b, limits)
+	if err := f.await(ctx, b.at, c.enough); err != nil {
+		return nil, err
+	}
+	f.fetch.mu.Lock()
+	c.fill()
+	f.fetch.mu.Unlock()
+	if slices.Equal(c.at, b.at) {
+		return end, nil
+	}
+	return f.ledger.encode(a.with(c.at)), nil
+}
+
+// cut is an epoch that is being cut.
+type cut struct {
+	feed   *feed
+	from   []int64
+	at     []int64
+	end    []int64
+	limits stream.Limits // noLimit for none
+	rows   int64
+	bytes  int64
+}
+
+func (f *feed) newCut(a, b *place, limits stream.Limits) *cut {
+	if limits.Rows <= 0 {
+		limits.Rows = noLimit
+	}
+	if limits.Bytes <= 0 {
+		limits.Bytes = noLimit
+	}
+	return &cut{feed: f, from: a.at, at: slices.Clone(a.at), end: b.at, limits: limits}
+}
+
+// enough reports whether the epoch can be cut: everything is there, or as much as
+// the limits allow. The caller holds the fetcher's mutex.
+func (c *cut) enough() bool {
+	full := c.feed.fetch.full()
+	var rows, bytes int64
+	there := true
+	for n := range c.at {
+		there = there && c.feed.reach(n) >= c.end[n]
+	}
+	if there || !full && c.limits.Rows == noLimit && c.limits.Bytes == noLimit {
+		return there
+	}
+	for n := range c.at {
+		if b := c.feed.backlog(n); b != nil && c.at[n] < c.end[n] {
+			r, s := b.count(c.at[n], c.end[n], c.limits.Bytes != noLimit)
+			rows, bytes = rows+r, bytes+s
+		}
+	}
+	return full && rows > 0 || rows >= c.limits.Rows || bytes >= c.limits.Bytes
+}
+
+// fill takes what the limits allow. The caller holds the fetcher's mutex.
+func (c *cut) fill() {
+	var open []int
+	for n := range c.at {
+		if c.at[n] < c.end[n] {
+			open = append(open, n)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	c.feed.turn++
+	first := c.feed.turn % len(open)
+	open = slices.Concat(open[first:], open[:first])
+	for all := open; len(open) > 0 && c.rows < c.limits.Rows && c.bytes < c.limits.Bytes; {
+		open = c.round(open)
+		if len(open) == 0 && slices.Equal(c.at, c.from) {
+			c.takeOne(all)
+		}
+	}
+}
+
+// round gives each partition its share and returns those that have more.
+func (c *cut) round(open []int) []int {
+	share := func(limit, used int64) int64 {
+		if limit == noLimit {
+			return noLimit
+		}
+		return (limit-used)/int64(len(open)) + 1
+	}
+	maxRows, maxBytes := share(c.limits.Rows, c.rows), share(c.limits.Bytes, c.bytes)
+	var more []int
+	for _, n := range open {
+		leftRows, leftBytes := c.limits.Rows-c.rows, c.limits.Bytes-c.bytes
+		if c.limits.Rows == noLimit {
+			leftRows = noLimit
+		}
+		if c.limits.Bytes == noLimit {
+			leftBytes = noLimit
+		}
+		rows := c.advance(n, min(maxRows, leftRows), min(maxBytes, leftBytes))
+		if rows == 0 && c.at[n] < c.feed.reach(n) { // a record larger than its share
+			rows = c.advance(n, min(1, leftRows), leftBytes)
+		}
+		if rows > 0 {
+			more = append(more, n)
+		}
+	}
+	return more
+}
+
+// takeOne takes a row that is over the limits by itself.
+func (c *cut) takeOne(open []int) {
+	for _, n := range open {
+		if c.advance(n, 1, noLimit-1) > 0 {
+			return
+		}
+	}
+}
+
+// advance takes rows of a partition.
+func (c *cut) advance(n int, maxRows, maxBytes int64) (rows int64) {
+	b := c.feed.backlog(n)
+	if b == nil {
+		c.at[n] = c.end[n] // gone
+		return 0
+	}
+	at, rows, bytes := b.advance(c.at[n], min(c.end[n], b.next), maxRows, maxBytes)
+	c.at[n], c.rows, c.bytes = max(c.at[n], at), c.rows+rows, c.bytes+bytes
+	return rows
+}
+
+// backlog returns what is fetched of a partition, nil for one that is not to be
+// fetched. The caller holds the fetcher's mutex.
+func (f *feed) backlog(n int) *backlog {
+	if !f.readable(int32(n)) || f.isCut(int32(n)) || n >= len(f.fetch.logs) || !f.fetch.logs[n].assigned {
+		return nil
+	}
+	return f.fetch.logs[n]
+}
+
+// reach returns how far a partition is known. One that is gone, which the policy
+// then allows, has nothing more to wait for.
+func (f *feed) reach(n int) int64 {
+	if !f.readable(int32(n)) || f.isCut(int32(n)) {
+		return noLimit
+	}
+	if b := f.backlog(n); b != nil {
+		return b.next
+	}
+	return 0
+}
+
+// isCut reports whether a partition's log was found to end before what was read.
+func (f *feed) isCut(n int32) bool {
+	_, ok := f.cutShort[n]
+	return ok
+}

@@ -1,0 +1,211 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// LostError reports records that are gone before they were read.
+type LostError struct {
+	Topic     string
+	Partition int32
+	// Wanted is the offset that was to be read next.
+	Wanted int64
+	// Start and End are what the log holds: offsets from Start to before End.
+	// Both are -1 if the topic is gone.
+	Start, End int64
+	// Remade says that the topic was deleted and made anew, so that offsets mean
+	// other records.
+	Remade bool
+}
+
+func (e *LostError) Error() string {
+	what := ""
+	switch {
+	case e.Remade:
+		what = fmt.Sprintf("the topic was deleted and made anew after it had been read to offset %d", e.Wanted)
+	case e.Start < 0:
+		what = fmt.Sprintf("the topic was deleted after it had been read to offset %d", e.Wanted)
+	case e.Wanted < e.Start:
+		what = fmt.Sprintf("offset %d was to be read next, but the log holds %d to %d: records were deleted or expired, up to %d of them", e.Wanted, e.Start, e.End, e.Start-e.Wanted)
+	default:
+		what = fmt.Sprintf("offset %d was to be read next, but the log holds %d to %d: it was cut short", e.Wanted, e.Start, e.End)
+	}
+	return fmt.Sprintf("topic %s, partition %d: %s; set OnLostData to kafka.EarliestAvailable to go on with what is there, or give the source another Name to start over", e.Topic, e.Partition, what)
+}
+
+// lost is a loss under the source's policy: an error, or a warning.
+func (f *feed) lost(e *LostError) error {
+	if f.settings.lost == LostFail {
+		return f.errorf("%w", e)
+	}
+	f.log.Warn("kafka: records are lost, reading goes on with what is there", "topic", e.Topic, "partition", e.Partition,
+		"wanted", e.Wanted, "start", e.Start, "end", e.End, "remade", e.Remade)
+	return nil
+}
+
+// lostTopic is the loss of all that a topic had before it was made anew. A topic
+// of which nothing was read loses what it may have had as well.
+func (f *feed) lostTopic(name string, known *knownTopic, at *place) error {
+	for _, n := range known.ordinals {
+		if f.ledger.logs[n].gone {
+			continue
+		}
+		e := &LostError{Topic: name, Partition: f.ledger.logs[n].partition, Wanted: at.at[n], Start: -1, End: -1, Remade: true}
+		if err := f.lost(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMissing deals with topics that were read and are gone, and with topics that
+// were named and are not there.
+func (f *feed) checkMissing(at *place) error {
+	for _, name := range f.topics {
+		if _, there := f.seen[name]; !there && f.ledger.topics[name] == nil {
+			return explain(f.cluster, name, kerr.UnknownTopicOrPartition)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {
+		if _, there := f.seen[name]; there || !f.selects(name) || f.deleted[name] {
+			continue
+		}
+		for _, n := range f.ledger.topics[name].ordinals {
+			if err := f.lost(&LostError{Topic: name, Partition: f.ledger.logs[n].partition, Wanted: at.at[n], Start: -1, End: -1}); err != nil {
+				return err
+			}
+		}
+		f.markDeleted(name)
+	}
+	return nil
+}
+
+func (f *feed) markDeleted(name string) {
+	if f.deleted == nil {
+		f.deleted = map[string]bool{}
+	}
+	f.deleted[name] = true
+}
+
+// checkKnown checks, before anything is read, that the topics are those of the
+// journal: offsets mean nothing in a topic that was made anew.
+func (f *feed) checkKnown(seen listing) error {
+	for _, name := range f.topics {
+		if _, there := seen[name]; !there && f.ledger.topics[name] == nil {
+			return explain(f.cluster, name, kerr.UnknownTopicOrPartition)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {
+		known := f.ledger.topics[name]
+		t, there := seen[name]
+		if !f.selects(name) {
+			f.log.Warn("kafka: a topic that was read is not selected any more, and left as it is", "topic", name)
+			continue
+		}
+		if there && !known.id.differs(t.id) {
+			continue
+		}
+		first := f.ledger.logs[known.ordinals[0]]
+		if err := f.lost(&LostError{Topic: name, Partition: first.partition, Wanted: first.start, Start: -1, End: -1, Remade: there}); err != nil {
+			return err
+		}
+		f.markDeleted(name) // until Discover finds it anew
+	}
+	return nil
+}
+
+// repair finds out why a partition cannot be read from an offset.
+func (f *feed) repair(ctx context.Context, n int32, wanted int64) error {
+	l := f.ledger.logs[n].logID
+	starts, err := f.firstOffsets(ctx, l.topic)
+	if err != nil {
+		return f.topicError(l.topic, err)
+	}
+	ends, err := f.ask(ctx, f.admin.ListEndOffsets, []string{l.topic})
+	if err != nil {
+		return f.topicError(l.topic, err)
+	}
+	e := &LostError{Topic: l.topic, Partition: l.partition, Wanted: wanted, Start: starts[l], End: ends[l]}
+	switch {
+	case wanted < e.Start:
+		if err := f.lost(e); err != nil {
+			return err
+		}
+		f.fetch.skip(n, e.Start)
+	case wanted > e.End:
+		if err := f.lost(e); err != nil {
+			return err
+		}
+		if f.cutShort == nil {
+			f.cutShort = map[int32]int64{}
+		}
+		f.cutShort[n] = e.End
+	default: // it is there: the cluster was in motion
+		f.fetch.skip(n, wanted)
+	}
+	return nil
+}
+
+func (f *feed) isCutShort(known *knownTopic) bool {
+	return slices.ContainsFunc(known.ordinals, func(n int32) bool { _, ok := f.cutShort[n]; return ok })
+}
+
+// afterCut returns where the partitions of a topic go on after the log of one was
+// cut short: that one at its end, since all before was read, the others where
+// they are.
+func (f *feed) afterCut(ctx context.Context, known *knownTopic, seen listed, name string, at *place) (map[int32]int64, error) {
+	starts, err := Earliest.starts(ctx, f, name, seen.partitions)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range known.ordinals {
+		p := f.ledger.logs[n].partition
+		if _, there := starts[p]; !there {
+			continue
+		}
+		starts[p] = at.at[n]
+		if end, ok := f.cutShort[n]; ok {
+			starts[p] = end
+		}
+	}
+	return starts, nil
+}
+
+// inspect looks at what kept partitions from being fetched.
+func (f *feed) inspect(ctx context.Context, at *place) error {
+	for _, bad := range f.fetch.failures() {
+		err := f.treat(ctx, bad)
+		if err != nil && bad.kind != broken && kerr.IsRetriable(err) { // the next time
+			f.log.Warn("kafka: cannot find out why a partition cannot be fetched, will try again", "partition", f.ledger.logs[bad.n].logID.String(), "error", err)
+			f.suspect, err = f.suspect || errors.Is(err, kerr.UnknownTopicOrPartition), nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxDoubts is how often in a row the cluster may say of a topic that is there
+// that it is not.
+const maxDoubts = 10
+
+// treat deals with a partition that cannot be fetched.
+func (f *feed) treat(ctx context.Context, bad failed) error {
+	switch bad.kind {
+	case outOfRange:
+		return f.repair(ctx, bad.n, bad.offset)
+	case anotherTopic:
+		if f.suspect = true; f.doubts < maxDoubts {
+			return nil
+		}
+	}
+	l := f.ledger.logs[bad.n].logID
+	return fmt.Errorf("%w (partition %d, offset %d)", explain(f.cluster, l.topic, bad.err), l.partition, bad.offset)
+}
