@@ -3,6 +3,7 @@ package tws
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,19 @@ func (f *Flow) Duration(key string, def time.Duration) time.Duration {
 // String returns a configuration value; see [Flow.Duration].
 func (f *Flow) String(key, def string) string {
 	return lookup(f, key, def, func(s string) (string, error) { return s, nil }, "text")
+}
+
+// Choice returns a configuration value that is one of the given ones, the first of
+// them if it is not set; see [Flow.Duration].
+func (f *Flow) Choice(key, def string, others ...string) string {
+	all := append([]string{def}, others...)
+	known := func(s string) (string, error) {
+		if !slices.Contains(all, s) {
+			return "", errors.New("not a choice")
+		}
+		return s, nil
+	}
+	return lookup(f, key, def, known, strings.Join(all, " or "))
 }
 
 // Int returns a configuration value; see [Flow.Duration].

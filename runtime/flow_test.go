@@ -1,6 +1,7 @@
 package tws_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -229,6 +230,7 @@ func TestConfPrecedence(t *testing.T) {
 		"for all":   {map[string]string{"text": "x", "wait": "2m", "flag": "true", "n": "8", "x": "2"}, "x 2m0s true 8 2"},
 		"for flow":  {map[string]string{"flow.text": "y", "flow.n": "9"}, "y 1m0s false 9 0.5"},
 		"for both":  {map[string]string{"text": "x", "flow.text": "y", "n": "8", "flow.n": "9"}, "y 1m0s false 9 0.5"},
+		"choice":    {map[string]string{"from": "kafka"}, "1 1m0s false 7 0.5"},
 		"empty":     {map[string]string{"text": "x", "flow.text": ""}, " 1m0s false 7 0.5"},
 		"unlimited": {map[string]string{"n": "-9223372036854775808", "wait": "-1h"}, "1 -1h0m0s false -9223372036854775808 0.5"},
 	} {
@@ -240,6 +242,9 @@ func TestConfPrecedence(t *testing.T) {
 			b.declare = func(p *tws.Pipeline) {
 				tws.AppendFlow(p, b.target, "flow", func(f *tws.Flow) tws.Stream[line] {
 					got = fmt.Sprint(f.String("text", "1"), " ", f.Duration("wait", time.Minute), f.Bool("flag", false), f.Int("n", 7), f.Float("x", 0.5))
+					if from := f.Choice("from", "files", "kafka"); from != cmp.Or(test.conf["from"], "files") {
+						t.Errorf("the choice is %q", from)
+					}
 					return through(tws.ReadStream(f, &b.rows), newProbe(echo))
 				})
 			}
@@ -264,6 +269,14 @@ func TestConfErrorNamesKey(t *testing.T) {
 		})
 	}
 	b.fails(`configuration flow.wait: want a duration such as 90s or 5m, got "soon"`)
+	b.options.Conf = map[string]string{"from": "kafak"}
+	b.declare = func(p *tws.Pipeline) {
+		tws.AppendFlow(p, b.target, "flow", func(f *tws.Flow) tws.Stream[line] {
+			f.Choice("from", "files", "kafka")
+			return through(tws.ReadStream(f, &b.rows), newProbe(echo))
+		})
+	}
+	b.fails(`configuration from: want files or kafka, got "kafak"`)
 }
 
 // A panic of a function on the way of the rows is an error that names the row.

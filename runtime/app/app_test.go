@@ -231,6 +231,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--checkpoint", "--fork"}, "--checkpoint needs a value: --checkpoint=DIR"},
 		{[]string{"run", "--checkpoint="}, "--checkpoint: the value is empty"},
 		{[]string{"run", "--tables", ""}, "--tables: the value is empty"},
+		{[]string{"run", "--in-doubt", "maybe"}, `want rerun or committed, got "maybe"`},
 		{[]string{"run", "--fork=yes"}, "--fork takes no value"},
 		{[]string{"run", "--quiet=1"}, "--quiet takes no value"},
 		{[]string{"run", "--trigger", "realtime"}, "--trigger: the real-time trigger is not in this version; a short interval"},
@@ -268,13 +269,13 @@ func TestRunFlags(t *testing.T) {
 	o := &runOptions{conf: map[string]string{}}
 	c := &command{commands: []*command{{name: "run", options: o.options(), run: func(context.Context, *env, []string) error { return nil }}}}
 	_, err := parse(c, []string{"run", "--checkpoint", "c", "-tables=t", "--trigger", "1m30s", "--store=mem", "--conf", "a=1", "--conf=b=x=y",
-		"--conf", "a=2", "--conf", "c=", "-max-epochs", "7", "--fork", "--grace=5s", "--log", "json", "--quiet"})
+		"--conf", "a=2", "--conf", "c=", "-max-epochs", "7", "--fork", "--in-doubt", "rerun", "--grace=5s", "--log", "json", "--quiet"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &runOptions{
 		checkpoint: "c", tables: "t", trigger: 90 * time.Second, store: "mem",
-		conf: map[string]string{"a": "2", "b": "x=y", "c": ""}, maxEpochs: 7, fork: true, grace: 5 * time.Second, log: logJSON, quiet: true,
+		conf: map[string]string{"a": "2", "b": "x=y", "c": ""}, maxEpochs: 7, fork: true, inDoubt: "rerun", grace: 5 * time.Second, log: logJSON, quiet: true,
 	}
 	if diff := cmp.Diff(want, o, cmp.AllowUnexported(runOptions{})); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)

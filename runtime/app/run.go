@@ -27,6 +27,7 @@ type runOptions struct {
 	conf       map[string]string
 	maxEpochs  int64
 	fork       bool
+	inDoubt    string
 	grace      time.Duration
 	log        logForm
 	quiet      bool
@@ -80,6 +81,7 @@ func (o *runOptions) options() []option {
 		{"conf", "KEY=VALUE", "configuration for the flows, or for the engine if the key begins with tws. May be given many times; of two values for one key the last one counts", o.setConf},
 		{"max-epochs", "N", "end after N epochs of each flow (default 0: no limit)", o.setMaxEpochs},
 		{"fork", "", "give the checkpoint an identity of its own, so that a copy of a checkpoint goes on as a pipeline of its own. Give it once, on the first run of the copy", func(string) error { o.fork = true; return nil }},
+		{"in-doubt", "rerun|committed", "how to go on when a Kafka topic written exactly once has lost its record of a flow: rerun runs an epoch in doubt again, so that its rows may be there twice; committed takes it as written, so that its rows may be missing. Give it once, when a start was refused", o.setInDoubt},
 		{"grace", "DURATION", "how long epochs may take to finish after the first signal (default 30s)", o.setGrace},
 		{"log", "FORM", "live: one line for each flow, rewritten in place; text or json: a log line for each epoch (default live on a terminal, else text)", o.setLog},
 		{"quiet", "", "print warnings and errors only", func(string) error { o.quiet = true; return nil }},
@@ -119,6 +121,14 @@ func (o *runOptions) setGrace(value string) error {
 		return fmt.Errorf("want a duration such as 30s, got %q", value)
 	}
 	o.grace = d
+	return nil
+}
+
+func (o *runOptions) setInDoubt(value string) error {
+	if value != "rerun" && value != "committed" {
+		return fmt.Errorf("want rerun or committed, got %q", value)
+	}
+	o.inDoubt = value
 	return nil
 }
 
@@ -213,7 +223,7 @@ func (o *runOptions) runPipeline(ctx context.Context, r *report, register func(*
 func (o *runOptions) pipeline(r *report, stores store.Engine, clusters stream.Clusters) tws.Options {
 	clock := r.env.clock
 	options := tws.Options{
-		Checkpoint: o.checkpoint, Clock: clock, Clusters: clusters, Conf: o.conf, Fork: o.fork, Grace: o.grace,
+		Checkpoint: o.checkpoint, Clock: clock, Clusters: clusters, Conf: o.conf, Fork: o.fork, InDoubt: o.inDoubt, Grace: o.grace,
 		Log: r.log, MaxEpochs: o.maxEpochs, OnEpoch: r.epoch, Stores: stores,
 		Tables: table.NewStore(o.tables, table.Options{Log: r.log, Now: clock.Now}),
 	}
