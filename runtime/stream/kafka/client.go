@@ -33,7 +33,7 @@ func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, err
 	}
 	log = log.With("cluster", name)
 	w := &watch{cluster: c, log: log, failed: map[string]int{}}
-	all := append(c.options(), kgo.WithLogger(&logger{log: log, seen: map[string]int{}}), kgo.WithHooks(w))
+	all := append(c.options(), kgo.WithLogger(&logger{log: log, redact: c.redact, seen: map[string]int{}}), kgo.WithHooks(w))
 	if c.sasl != nil {
 		all = append(all, kgo.SASL(c.sasl))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -118,7 +117,7 @@ func (c *cluster) failed(ctx context.Context, f *failure) error {
 // offered asks the brokers which mechanisms they offer: a client without one is
 // told when it asks for one that does not exist.
 func (c *cluster) offered(ctx context.Context) []string {
-	client, err := kgo.NewClient(append(c.options(), kgo.WithLogger(&logger{log: slog.New(slog.DiscardHandler), seen: map[string]int{}}))...)
+	client, err := kgo.NewClient(c.options()...)
 	if err != nil {
 		return nil
 	}

@@ -127,7 +127,7 @@ func (c *cluster) diagnoseTLS(broker string, err error) *failure {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var plain tls.RecordHeaderError
-	var alert tls.AlertError
+	var alert *net.OpError
 	switch {
 	case errors.As(err, &unknown) && c.settings["tls.ca"] == "":
 		return fail(refused, err, "the certificate of broker %s is not signed by %s: set tls.ca to the file of its certificate authority", broker, c.describeCA())
@@ -142,10 +142,12 @@ func (c *cluster) diagnoseTLS(broker string, err error) *failure {
 		return fail(refused, err, "the certificate of broker %s cannot be used: %s", broker, invalid.Error())
 	case errors.As(err, &plain):
 		return fail(refused, err, "broker %s does not speak TLS on this port: use its TLS port in brokers, or remove tls", broker)
-	case errors.As(err, &alert) && c.settings["tls.cert"] == "":
-		return fail(refused, err, "broker %s ends the TLS handshake (%s): it most likely wants a client certificate, set tls.cert and tls.key", broker, alert.Error())
-	case errors.As(err, &alert):
-		return fail(refused, err, "broker %s ends the TLS handshake (%s): it does not accept the client certificate in tls.cert", broker, alert.Error())
+	case errors.As(err, &alert) && alert.Op == "remote error" && c.settings["tls.cert"] == "":
+		return fail(refused, err, "broker %s ends the TLS handshake (%s): it most likely wants a client certificate, set tls.cert and tls.key", broker, alert.Err)
+	case alert != nil && alert.Op == "remote error":
+		return fail(refused, err, "broker %s ends the TLS handshake (%s): it does not accept the client certificate in tls.cert", broker, alert.Err)
+	case c.tls != nil && isTimeout(err) && (alert == nil || alert.Op != "dial"):
+		return fail(passing, err, "broker %s does not answer in the TLS handshake: it is overloaded, or does not speak TLS on this port", broker)
 	case c.tls == nil && strings.Contains(err.Error(), "tls alert record"): // the client knows it by its bytes, without a type
 		return fail(refused, err, "broker %s speaks TLS on this port: set tls.enabled to true, or use its port without TLS in brokers", broker)
 	}
@@ -186,7 +188,6 @@ func (c *cluster) diagnoseClosed(broker string, err error) *failure {
 // diagnoseNet tells apart what keeps a connection from being made.
 func diagnoseNet(broker string, err error) *failure {
 	dns, noHost := errors.AsType[*net.DNSError](err)
-	timeout, _ := errors.AsType[net.Error](err)
 	switch {
 	case noHost && dns.IsNotFound:
 		return fail(lasting, err, "there is no host %s: correct brokers", dns.Name)
@@ -198,8 +199,13 @@ func diagnoseNet(broker string, err error) *failure {
 		return fail(passing, err, "broker %s breaks the connection", broker)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return fail(passing, err, "there is no way to broker %s: check the network and brokers", broker)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), timeout != nil && timeout.Timeout():
+	case isTimeout(err):
 		return fail(passing, err, "broker %s does not answer: it is overloaded, or a firewall is between", broker)
 	}
 	return nil
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || ok && timeout.Timeout()
 }

@@ -24,7 +24,8 @@ func worthTelling(n int) bool { return n&(n-1) == 0 || n%repeatEvery == 0 }
 // logger hands the client's warnings and errors on as warnings. A message that
 // repeats is told at growing intervals.
 type logger struct {
-	log *slog.Logger
+	log    *slog.Logger
+	redact func(string) string
 
 	mu   sync.Mutex
 	seen map[string]int // by message
@@ -39,7 +40,7 @@ func (*logger) Level() kgo.LogLevel { return kgo.LogLevelWarn }
 // Log tells a message, unless it is one about connections, which a [watch] tells
 // better.
 func (l *logger) Log(level kgo.LogLevel, msg string, keyvals ...any) {
-	if level > kgo.LogLevelWarn || level == kgo.LogLevelNone || strings.HasPrefix(msg, "unable to open connection to broker") || strings.HasPrefix(msg, "read from broker") {
+	if level > kgo.LogLevelWarn || level == kgo.LogLevelNone || aboutConnecting(msg) {
 		return
 	}
 	n := l.count(msg)
@@ -48,7 +49,7 @@ func (l *logger) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 	}
 	attrs := []slog.Attr{slog.String("said", msg)}
 	for i := 0; i+1 < len(keyvals); i += 2 {
-		attrs = append(attrs, slog.Any(fmt.Sprint(keyvals[i]), printable(keyvals[i+1])))
+		attrs = append(attrs, slog.Any(fmt.Sprint(keyvals[i]), l.printable(keyvals[i+1])))
 	}
 	if n > 1 {
 		attrs = append(attrs, slog.Int("times", n))
@@ -56,15 +57,24 @@ func (l *logger) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 	l.log.LogAttrs(context.Background(), slog.LevelWarn, "the Kafka client warns", attrs...)
 }
 
-// printable makes of a value what every log handler can write.
-func printable(v any) any {
-	switch v := v.(type) {
-	case error:
-		return v.Error()
-	case fmt.Stringer:
-		return v.String()
+// aboutConnecting reports whether a message is one that a connection could not be
+// opened.
+func aboutConnecting(msg string) bool {
+	for _, start := range []string{"unable to open connection to broker", "unable to request api versions", "unable to initialize sasl", "read from broker"} {
+		if strings.HasPrefix(msg, start) {
+			return true
+		}
 	}
-	return v
+	return false
+}
+
+// printable makes of a value what every log handler can write, without secrets.
+func (l *logger) printable(v any) any {
+	switch v := v.(type) {
+	case bool, int, int16, int32, int64, time.Duration:
+		return v
+	}
+	return l.redact(fmt.Sprint(v))
 }
 
 func (l *logger) count(msg string) int {
