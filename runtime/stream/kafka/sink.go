@@ -24,7 +24,7 @@ type Guarantee string
 const (
 	// ExactlyOnce writes each epoch in a transaction of its own: consumers that
 	// read committed records see each row once. It is the default.
-	ExactlyOnce Guarantee = ""
+	ExactlyOnce Guarantee = "exactly-once"
 	// AtLeastOnce writes rows as they come: consumers see them at once, and those
 	// of an epoch that is tried again, after a failure or a crash, once more.
 	AtLeastOnce Guarantee = "at-least-once"
@@ -61,7 +61,7 @@ type Sink[T any] struct {
 	// Format is how a row becomes a record's value; the default is JSON. A source
 	// with the same format and row type reads what the sink writes.
 	Format Format
-	// Guarantee is ExactlyOnce or AtLeastOnce.
+	// Guarantee is ExactlyOnce, the default, or AtLeastOnce.
 	Guarantee Guarantee
 
 	// Key returns a record's key. Without it, or where it returns nil, records
@@ -144,6 +144,9 @@ func (s Sink[T]) complete() (Sink[T], error) {
 	}
 	if s.Cluster == "" {
 		s.Cluster = DefaultCluster
+	}
+	if s.Guarantee == "" {
+		s.Guarantee = ExactlyOnce
 	}
 	if s.Journal == "" {
 		s.Journal = defaultJournal
