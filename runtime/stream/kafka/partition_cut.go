@@ -107,7 +107,7 @@ func (c *cut) round(open []int) []int {
 		if limit == noLimit {
 			return noLimit
 		}
-		return (limit-used)/int64(len(open)) + 1
+		return (limit - used + int64(len(open)) - 1) / int64(len(open))
 	}
 	maxRows, maxBytes := share(c.limits.Rows, c.rows), share(c.limits.Bytes, c.bytes)
 	var more []int

@@ -295,7 +295,11 @@ func (f *fetcher) retry(keep func(logID) bool) {
 func (f *feed) take(ctx context.Context, n int32, at, end int64) (records []*kgo.Record, next int64, err error) {
 	targets := make([]int64, len(f.ledger.logs))
 	targets[n] = end
-	got := func() bool { return f.next(n, at, end, &records, &next) }
+	taken := false
+	got := func() bool {
+		taken = taken || f.next(n, at, end, &records, &next)
+		return taken
+	}
 	f.fetch.mu.Lock()
 	ok := got()
 	f.fetch.mu.Unlock()
@@ -308,7 +312,7 @@ func (f *feed) take(ctx context.Context, n int32, at, end int64) (records []*kgo
 	}
 	f.fetch.mu.Lock()
 	defer f.fetch.mu.Unlock()
-	if next == 0 && !got() {
+	if !got() {
 		return nil, 0, f.errorf("%s: offset %d is not in the backlog though it was fetched", f.ledger.logs[n].logID, at)
 	}
 	return records, next, nil
@@ -328,11 +332,11 @@ func (f *feed) cover(n int32, at int64) {
 // next takes what is there of a partition. The caller holds the fetcher's mutex.
 func (f *feed) next(n int32, at, end int64, records *[]*kgo.Record, next *int64) bool {
 	b := f.backlog(int(n))
-	if b == nil {
-		*next = end
-		return f.reach(int(n)) == noLimit
+	if b == nil && f.reach(int(n)) == noLimit {
+		*next = end // it is gone, and nothing comes
+		return true
 	}
-	if at < b.base || at >= b.next {
+	if b == nil || at < b.base || at >= b.next {
 		return false
 	}
 	f.fetch.bytes -= b.release(at)

@@ -1,0 +1,198 @@
+package kafka
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestRecordsDeleted: records that are deleted before they were read are a loss,
+// told with the numbers.
+func TestRecordsDeleted(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []LostPolicy{LostFail, EarliestAvailable} {
+		x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: policy})
+		x.put(0, numbers(0, 9)...)
+		x.put(1, 100)
+		wantIDs(t, x.drain(), append(numbers(0, 9), 100)...)
+		x.stop()
+		x.put(0, numbers(10, 19)...)
+		if err := x.fake.DeleteRecords("sensors", 0, 15); err != nil {
+			t.Fatal(err)
+		}
+		if policy == LostFail {
+			err := x.fail()
+			wantError(t, err, "topic sensors, partition 0: offset 10", "holds 15 to 20", "up to 5 of them", "OnLostData")
+			lost, ok := errors.AsType[*LostError](err)
+			if !ok || lost.Wanted != 10 || lost.Start != 15 || lost.End != 20 {
+				t.Errorf("error is %#v, want a LostError with the numbers", err)
+			}
+			continue
+		}
+		wantIDs(t, x.follow(5), numbers(15, 19)...)
+		x.wantAt(`{"sensors":{"0":20,"1":1}}`)
+		x.wantLog("records are lost", 1)
+	}
+}
+
+// TestRecordsDeletedFromPlan: what an earlier run planned to read is gone. Cut and
+// Read tell, or end under the policy.
+func TestRecordsDeletedFromPlan(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []LostPolicy{LostFail, EarliestAvailable} {
+		x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: policy})
+		x.put(0, numbers(0, 9)...)
+		end := x.discover(true)
+		x.restart()
+		if err := x.fake.DeleteRecords("sensors", 0, 6); err != nil {
+			t.Fatal(err)
+		}
+		rows, _, err := x.tryRead(nil, end)
+		if policy == LostFail {
+			wantError(t, err, "offset 0 was to be read next, but the log holds 6 to 10")
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantIDs(t, ids(rows), numbers(6, 9)...)
+	}
+}
+
+// TestTopicRemade: offsets mean nothing in a topic that was deleted and made anew,
+// not even if it has them again.
+func TestTopicRemade(t *testing.T) {
+	t.Parallel()
+	for _, running := range []bool{true, false} {
+		for _, policy := range []LostPolicy{LostFail, EarliestAvailable} {
+			x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: policy})
+			x.put(0, numbers(0, 9)...)
+			x.drain()
+			if !running {
+				x.stop()
+			}
+			x.remake(2)
+			x.put(0, numbers(100, 119)...)
+			if policy == LostFail && !running {
+				_, err := x.open()
+				wantError(t, err, "topic sensors, partition 0: the topic was deleted and made anew", "OnLostData")
+				continue
+			}
+			if policy == LostFail {
+				x.clock.Add(31)
+				wantError(t, x.fail(), "topic sensors, partition 0: the topic was deleted and made anew after it had been read to offset 10")
+				continue
+			}
+			x.clock.Add(31)
+			wantIDs(t, x.follow(20), numbers(100, 119)...)
+			x.wantAt(`{"sensors":{"0":10},"sensors@2":{"0":20}}`)
+			x.restart()
+			x.put(1, 120)
+			wantIDs(t, x.drain(), 120)
+			x.wantAt(`{"sensors":{"0":10},"sensors@2":{"0":20,"1":1}}`)
+			x.wantLog("records are lost", 1)
+		}
+	}
+}
+
+// TestPlanOfRemadeTopic: rows that were planned from a topic that was then made
+// anew are lost, and never those of the new one.
+func TestPlanOfRemadeTopic(t *testing.T) {
+	t.Parallel()
+	x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: EarliestAvailable})
+	x.put(0, numbers(0, 9)...)
+	end := x.discover(true)
+	x.stop()
+	x.remake(2)
+	x.put(0, numbers(100, 119)...)
+	x.restart()
+	wantIDs(t, ids(x.read(nil, end)))
+	if to := x.cut(nil, end, limitRows(3)); !to.Equal(end) {
+		t.Errorf("cut ends at %s, want the end %s: nothing can be read before it", to, end)
+	}
+	x.at = end
+	wantIDs(t, x.drain(), numbers(100, 119)...)
+}
+
+// TestTopicDeleted: a topic that is gone is a loss; under the policy the source
+// waits for it.
+func TestTopicDeleted(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []LostPolicy{LostFail, EarliestAvailable} {
+		x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: policy})
+		x.put(0, 1)
+		x.drain()
+		if err := x.fake.DeleteTopic("sensors"); err != nil {
+			t.Fatal(err)
+		}
+		x.clock.Add(31)
+		if policy == LostFail {
+			wantError(t, x.fail(), "topic sensors, partition 0: the topic was deleted after it had been read to offset 1")
+			x.stop()
+			_, err := x.open()
+			wantError(t, err, "the topic was deleted")
+			continue
+		}
+		until(t, "the warning", func() bool { x.discover(false); return strings.Contains(x.log.String(), "records are lost") })
+		if err := x.fake.CreateTopic("sensors", 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		x.client = x.producer()
+		x.put(0, 2)
+		x.clock.Add(31)
+		wantIDs(t, x.follow(1), 2)
+	}
+}
+
+// TestLogCutShort: a log that ends before what was read of it lost records, as when
+// a replica that was behind became leader.
+func TestLogCutShort(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []LostPolicy{LostFail, EarliestAvailable} {
+		x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: policy})
+		x.put(0, 1, 2)
+		x.put(1, 11)
+		x.drain()
+		x.stop()
+		x.at = []byte(`{"sensors":{"0":7,"1":1}}`)
+		if policy == LostFail {
+			wantError(t, x.fail(), "topic sensors, partition 0: offset 7", "holds 0 to 2", "cut short")
+			x.restart()
+			_, err := x.tryDiscover(true)
+			wantError(t, err, "offset 7", "cut short")
+			continue
+		}
+		x.discoverUntil("generation=2")
+		x.put(0, 3)
+		x.put(1, 12)
+		wantIDs(t, x.follow(2), 3, 12)
+		x.wantAt(`{"sensors":{"0":7,"1":1},"sensors@2":{"0":3,"1":2}}`)
+	}
+}
+
+// discoverUntil discovers until a text is in the log.
+func (x *topicTest[R]) discoverUntil(text string) {
+	x.Helper()
+	until(x, text, func() bool { x.discover(false); return strings.Contains(x.log.String(), text) })
+}
+
+// remake deletes the topic and makes it anew.
+func (x *topicTest[R]) remake(partitions int32) {
+	x.Helper()
+	err := x.fake.DeleteTopic("sensors")
+	if err == nil {
+		err = x.fake.CreateTopic("sensors", partitions, nil)
+	}
+	if err != nil {
+		x.Fatal(err)
+	}
+	x.client = x.producer()
+}
+
+// wantLog checks how often text is in the log, at least.
+func (x *topicTest[R]) wantLog(text string, times int) {
+	x.Helper()
+	if n := strings.Count(x.log.String(), text); n < times {
+		x.Errorf("%q is %d times in the log, want %d:\n%s", text, n, times, x.log.String())
+	}
+}
