@@ -37,8 +37,7 @@ type delivery[T any] struct {
 
 // attemptOutcome gathers what became of an attempt's rows.
 type attemptOutcome struct {
-	rows, bytes atomic.Int64
-	failed      atomic.Pointer[error] // the first failure
+	failed atomic.Pointer[error] // the first failure
 }
 
 func (o *attemptOutcome) fail(err error) { o.failed.CompareAndSwap(nil, &err) }

@@ -46,6 +46,11 @@ type sinkCluster struct {
 	log     *logBuffer
 	// timeout is that of transactions, 0 for the default.
 	timeout time.Duration
+	// topic, journal and unit are what a Sink and a run have unless told otherwise.
+	topic, journal string
+	unit           stream.Unit
+	// options are those of every client of a sink.
+	options []kgo.Opt
 }
 
 func newSinkCluster(t *testing.T, opts ...kfake.Opt) *sinkCluster {
@@ -55,7 +60,9 @@ func newSinkCluster(t *testing.T, opts ...kfake.Opt) *sinkCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(fake.Close)
-	return &sinkCluster{t: t, fake: fake, brokers: strings.Join(fake.ListenAddrs(), ","), log: &logBuffer{}}
+	return &sinkCluster{t: t, fake: fake, brokers: strings.Join(fake.ListenAddrs(), ","), log: &logBuffer{},
+		topic: "alerts", journal: "tws-journal", unit: sinkUnit,
+		options: []kgo.Opt{kgo.MetadataMinAge(20 * time.Millisecond)}}
 }
 
 // logBuffer keeps what was logged.
@@ -87,18 +94,19 @@ func (c *sinkCluster) env() stream.SinkEnv[sinkRow] {
 // open opens a sink for the usual unit.
 func (c *sinkCluster) open(s Sink[sinkRow]) stream.Writer[sinkRow] {
 	c.t.Helper()
-	return c.openAs(s, sinkUnit)
+	return c.openAs(s, c.unit)
 }
 
 func (c *sinkCluster) openAs(s Sink[sinkRow], unit stream.Unit) stream.Writer[sinkRow] {
 	c.t.Helper()
 	if s.Topic == "" {
-		s.Topic = "alerts"
+		s.Topic = c.topic
+	}
+	if s.Journal == "" {
+		s.Journal = c.journal
 	}
 	if s.ClientOptions == nil {
-		s.ClientOptions = func() ([]kgo.Opt, error) {
-			return []kgo.Opt{kgo.MetadataMinAge(20 * time.Millisecond)}, nil
-		}
+		s.ClientOptions = func() ([]kgo.Opt, error) { return c.options, nil }
 	}
 	if s.TransactionTimeout == 0 {
 		s.TransactionTimeout = c.timeout
@@ -175,7 +183,7 @@ func (c *sinkCluster) committed(topic string) []*kgo.Record {
 func (c *sinkCluster) ids() []int64 {
 	c.t.Helper()
 	ids := []int64{}
-	for _, r := range c.committed("alerts") {
+	for _, r := range c.committed(c.topic) {
 		var row sinkRow
 		if err := json.Unmarshal(r.Value, &row); err != nil {
 			c.t.Fatalf("%s: %v", r.Value, err)

@@ -22,38 +22,44 @@ import (
 // then goes on as if it had only been slow: it changes nothing and is told why.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	for _, step := range []string{"staged", "delivered", "committed"} {
+	for _, step := range crashSteps {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			c := newSinkCluster(t)
-			old := c.start(Sink[sinkRow]{}, stream.Standing{})
-			old.epoch(1)
-			p := old.stage(1, 2, 3)
-			left := old.standing
-			if step != "staged" {
-				if err := old.deliver(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if step == "committed" {
-				if err := old.commit(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			next := c.run(Sink[sinkRow]{}, left)
-			next.settle(step == "committed")
-			c.zombie(t, old, p, left, step)
-			if step != "committed" {
-				next.standing.Doubt = nil
-				next.stage(2, 2, 3)
-				next.again()
-			}
-			next.epoch(4)
-			c.wantIDs(1, 2, 3, 4)
-			if says := c.log.String(); !strings.Contains(says, "the journal says that the epoch in doubt is") {
-				t.Errorf("the log does not say what became of the epoch: %s", says)
-			}
+			newSinkCluster(t).crash(t, step)
 		})
+	}
+}
+
+var crashSteps = []string{"staged", "delivered", "committed"}
+
+// crash lets an instance end after a step, and another go on.
+func (c *sinkCluster) crash(t *testing.T, step string) {
+	old := c.start(Sink[sinkRow]{}, stream.Standing{})
+	old.epoch(1)
+	p := old.stage(1, 2, 3)
+	left := old.standing
+	if step != "staged" {
+		if err := old.deliver(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if step == "committed" {
+		if err := old.commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := c.run(Sink[sinkRow]{}, left)
+	next.settle(step == "committed")
+	c.zombie(t, old, p, left, step)
+	if step != "committed" {
+		next.standing.Doubt = nil
+		next.stage(2, 2, 3)
+		next.again()
+	}
+	next.epoch(4)
+	c.wantIDs(1, 2, 3, 4)
+	if says := c.log.String(); !strings.Contains(says, "the journal says that the epoch in doubt is") {
+		t.Errorf("the log does not say what became of the epoch: %s", says)
 	}
 }
 

@@ -54,20 +54,20 @@ func TestJournalRecord(t *testing.T) {
 	t.Parallel()
 	c := newSinkCluster(t)
 	r := c.start(Sink[sinkRow]{}, stream.Standing{})
-	claim := c.journal(t)
+	claim := c.newestRecord(t)
 	if claim.Epoch != 0 || !claim.Assumed {
 		t.Errorf("before the first epoch the journal says %+v", claim)
 	}
 	r.epoch()
-	got := c.journal(t)
+	got := c.newestRecord(t)
 	want := journalRecord{Format: 1, Unit: "c0ffee/alerts/0", Epoch: 1, Attempt: 1, Manifest: "xxh3:0000000000000065", Sink: "topic alerts", Writer: claim.Writer}
 	if got != want {
 		t.Errorf("the journal says %+v, want %+v", got, want)
 	}
 }
 
-// journal returns the newest record.
-func (c *sinkCluster) journal(t *testing.T) journalRecord {
+// newestRecord returns the newest record of the journal.
+func (c *sinkCluster) newestRecord(t *testing.T) journalRecord {
 	t.Helper()
 	records := c.committed("tws-journal")
 	if len(records) == 0 {
