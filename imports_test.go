@@ -115,6 +115,9 @@ cmd/tws-gen/internal/rocksenv:
 examples/...: runtime runtime/... codec schemas examples/...
 	An example imports what a user does: the runtime, and what generated code needs.
 
+golden/kafka/...: runtime runtime/... codec schemas golden/... | github.com/twmb/franz-go
+	What a consumer of topics sees is asked of a client that is not ours.
+
 golden/...: runtime runtime/... gen gen/... codec schemas examples/... golden/... github.com/google/go-cmp | github.com/vmihailenco/msgpack/v5
 	The visible contract may look at everything.
 `

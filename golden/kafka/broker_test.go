@@ -1,0 +1,25 @@
+//go:build kafka_broker
+
+package kafka_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// broker is the real one.
+func broker(t *testing.T) *cluster {
+	t.Helper()
+	address := os.Getenv("TWS_KAFKA")
+	if address == "" {
+		t.Fatal("TWS_KAFKA, the address of a broker, is not set: run make test-kafka")
+	}
+	return newCluster(t, address, fmt.Sprintf("golden-%d-%s", time.Now().UnixMicro(), t.Name()))
+}
+
+// TestCrashAtEveryPoint against a broker.
+func TestBrokerCrashAtEveryPoint(t *testing.T) {
+	broker(t).crashAtEveryPoint(t)
+}
