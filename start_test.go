@@ -19,37 +19,46 @@ import (
 //	<!-- step: output -->     the last lines of what the block before printed
 func TestStartPage(t *testing.T) {
 	t.Parallel()
-	repo, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := &page{t: t, repo: repo, dir: t.TempDir()}
-	for _, b := range readMarkdown(t, "docs/start.md").blocks {
-		step, ok := strings.CutPrefix(b.marker, "step:")
-		if !ok {
-			continue
-		}
-		page.step(b, strings.Fields(step))
-		if t.Failed() {
-			return
-		}
-	}
-	if page.steps < 8 {
-		t.Errorf("docs/start.md has %d steps: the test looks in the wrong place", page.steps)
-	}
+	(&page{t: t, file: "docs/start.md"}).follow(8)
 }
 
 // page is a page that is being followed.
 type page struct {
 	t         *testing.T
+	file      string
+	env       []string                // for the commands, beside the test's own
+	other     func(name, text string) // does the steps of a name that is not listed above
 	repo, dir string
 	printed   string // by the last block that was run
-	steps     int
+}
+
+// follow does what the page says, in at least so many steps.
+func (p *page) follow(least int) {
+	p.t.Helper()
+	repo, err := filepath.Abs(".")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.repo, p.dir = repo, p.t.TempDir()
+	steps := 0
+	for _, b := range readMarkdown(p.t, p.file).blocks {
+		step, ok := strings.CutPrefix(b.marker, "step:")
+		if !ok {
+			continue
+		}
+		steps++
+		p.step(b, strings.Fields(step))
+		if p.t.Failed() {
+			return
+		}
+	}
+	if steps < least {
+		p.t.Errorf("%s has %d steps: the test looks in the wrong place", p.file, steps)
+	}
 }
 
 func (p *page) step(b block, words []string) {
 	p.t.Helper()
-	p.steps++
 	switch {
 	case len(words) == 2 && words[0] == "file":
 		if err := os.WriteFile(filepath.Join(p.dir, words[1]), []byte(b.text), 0o666); err != nil {
@@ -59,10 +68,12 @@ func (p *page) step(b block, words []string) {
 		p.run(b)
 	case len(words) == 1 && words[0] == "output":
 		if got := trimLines(p.printed); !strings.Contains(got, trimLines(b.text)) {
-			p.t.Errorf("docs/start.md:%d: the page promises\n%s\nbut the commands before print\n%s", b.line, b.text, got)
+			p.t.Errorf("%s:%d: the page promises\n%s\nbut the commands before print\n%s", p.file, b.line, b.text, got)
 		}
+	case len(words) == 1 && p.other != nil:
+		p.other(words[0], b.text)
 	default:
-		p.t.Fatalf("docs/start.md:%d: unknown step %q", b.line, b.marker)
+		p.t.Fatalf("%s:%d: unknown step %q", p.file, b.line, b.marker)
 	}
 }
 
@@ -87,10 +98,10 @@ func (p *page) run(b block) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", prelude+b.text)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "TWS_REPO="+p.repo, "PWD="+p.dir)
+	cmd.Env = append(append(os.Environ(), p.env...), "TWS_REPO="+p.repo, "PWD="+p.dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		p.t.Fatalf("docs/start.md:%d: %v\n%s", b.line, err, out)
+		p.t.Fatalf("%s:%d: %v\n%s", p.file, b.line, err, out)
 	}
 	p.printed = string(out)
 }
