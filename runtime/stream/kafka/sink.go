@@ -18,6 +18,25 @@ import (
 	"github.com/tws-go/tws/runtime/stream"
 )
 
+// # The inside of a sink
+//
+// A row becomes an entry (spool_entry.go) in one step, without an allocation of its
+// own. At least once (delivery.go), the entry's record is handed to the client at
+// once; exactly once (transaction.go), entries are spooled (spool.go) until the
+// epoch is prepared, and sent in one transaction with a record of the journal
+// (journal.go, journal_read.go). transaction_settle.go finds out what became of a
+// transaction. docs/internals/kafka.md has the protocol and the formats.
+//
+// Invariants:
+//
+//   - S1: rows of an epoch and the journal record that names it are in one
+//     transaction, in one epoch of the producer.
+//   - S2: nothing is delivered before this instance has settled and claimed the
+//     unit: older instances are shut out, and the journal has a record of the unit.
+//   - S3: a client that failed in a transaction never begins another one.
+//   - S4: what Prepare staged can be delivered again until the next Begin.
+//   - S5: memory that a client may still read is not used again.
+
 // Guarantee says how often each row of a committed epoch is in the topic.
 type Guarantee string
 
