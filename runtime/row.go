@@ -19,6 +19,8 @@ type (
 	SinkImpl[T any] = stream.SinkImpl[T]
 	// ColumnWriter receives a row column by column.
 	ColumnWriter = stream.ColumnWriter
+	// ColumnReader hands out a row column by column.
+	ColumnReader = stream.ColumnReader
 )
 
 // UseRow makes the codecs of a row type known to a pipeline whose type is of

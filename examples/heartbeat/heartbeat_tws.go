@@ -194,6 +194,7 @@ func (*Alert) TWSRow() *tws.Row[Alert] {
 		AppendJSON:    twsAppendAlertJSON,
 		DecodeJSON:    twsUnmarshalAlertJSON,
 		AppendColumns: twsAppendAlertColumns,
+		ReadColumns:   twsReadAlertColumns,
 	}
 }
 
@@ -302,6 +303,16 @@ func twsAppendAlertColumns(w tws.ColumnWriter, v *Alert) {
 	w.Int(v.Readings)
 }
 
+// twsReadAlertColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadAlertColumns(r tws.ColumnReader, v *Alert) {
+	*v = Alert{}
+	v.SensorID = r.Int(64)
+	v.SensorType = r.String()
+	v.LastHeartbeat = r.Time()
+	v.Readings = r.Int(64)
+}
+
 // TWSRow returns the generated codecs of Reading as a row.
 func (*Reading) TWSRow() *tws.Row[Reading] {
 	return &tws.Row[Reading]{
@@ -312,6 +323,7 @@ func (*Reading) TWSRow() *tws.Row[Reading] {
 		AppendJSON:    twsAppendReadingJSON,
 		DecodeJSON:    twsUnmarshalReadingJSON,
 		AppendColumns: twsAppendReadingColumns,
+		ReadColumns:   twsReadReadingColumns,
 	}
 }
 
@@ -403,6 +415,15 @@ func twsAppendReadingColumns(w tws.ColumnWriter, v *Reading) {
 	w.Int(v.SensorID)
 	w.String(v.SensorType)
 	w.Int(v.Value)
+}
+
+// twsReadReadingColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadReadingColumns(r tws.ColumnReader, v *Reading) {
+	*v = Reading{}
+	v.SensorID = r.Int(64)
+	v.SensorType = r.String()
+	v.Value = r.Int(64)
 }
 
 // twsTypeSensor is the wire type of Sensor: fields in id order.

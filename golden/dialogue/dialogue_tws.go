@@ -546,6 +546,7 @@ func (*Command) TWSRow() *tws.Row[Command] {
 		AppendJSON:    twsAppendCommandJSON,
 		DecodeJSON:    twsUnmarshalCommandJSON,
 		AppendColumns: twsAppendCommandColumns,
+		ReadColumns:   twsReadCommandColumns,
 	}
 }
 
@@ -626,6 +627,14 @@ func twsUnmarshalCommandJSON(src []byte, v *Command) error {
 func twsAppendCommandColumns(w tws.ColumnWriter, v *Command) {
 	w.String(v.Key)
 	w.String(v.Do)
+}
+
+// twsReadCommandColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadCommandColumns(r tws.ColumnReader, v *Command) {
+	*v = Command{}
+	v.Key = r.String()
+	v.Do = r.String()
 }
 
 // twsTypeHome is the wire type of Home: fields in id order.
@@ -805,6 +814,7 @@ func (*Result) TWSRow() *tws.Row[Result] {
 		AppendJSON:    twsAppendResultJSON,
 		DecodeJSON:    twsUnmarshalResultJSON,
 		AppendColumns: twsAppendResultColumns,
+		ReadColumns:   twsReadResultColumns,
 	}
 }
 
@@ -884,4 +894,12 @@ func twsUnmarshalResultJSON(src []byte, v *Result) error {
 func twsAppendResultColumns(w tws.ColumnWriter, v *Result) {
 	w.String(v.Key)
 	w.String(v.Text)
+}
+
+// twsReadResultColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadResultColumns(r tws.ColumnReader, v *Result) {
+	*v = Result{}
+	v.Key = r.String()
+	v.Text = r.String()
 }

@@ -35,6 +35,10 @@ type Row[T any] struct {
 	DecodeJSON func(src []byte, v *T) error
 	// AppendColumns hands the values of v to w, one call for each column.
 	AppendColumns func(w ColumnWriter, v *T)
+	// ReadColumns takes the values of v from r, the same columns in the same
+	// order as AppendColumns. What r has failed at stays zero; r tells at the
+	// row's end.
+	ReadColumns func(r ColumnReader, v *T)
 }
 
 // RowOf returns the codecs that T carries as its generated method TWSRow, or nil
@@ -63,6 +67,34 @@ type ColumnWriter interface {
 	Duration(time.Duration)
 	BeginList(n int)
 	EndList()
+	BeginStruct()
+	EndStruct()
+}
+
+// ColumnReader hands out the columns of a row from left to right, depth first, as
+// a [ColumnWriter] takes them. A reader keeps its first error until the row ends:
+// from then on columns are null, lists have no further elements and values are
+// zero.
+type ColumnReader interface {
+	// Null reports whether the next column is null, and if so passes it. Before
+	// any other method it need not be called: there a null is an error.
+	Null() bool
+	Bool() bool
+	// Int, Uint and Float return numbers that fit the given number of bits; any
+	// other is an error.
+	Int(bits int) int64
+	Uint(bits int) uint64
+	Float(bits int) float64
+	String() string
+	// Bytes returns bytes that belong to the caller. They are nil only after an
+	// error.
+	Bytes() []byte
+	Time() time.Time
+	Duration() time.Duration
+	// BeginList opens a list. NextElem reports whether an element follows, and
+	// closes the list if none does.
+	BeginList()
+	NextElem() bool
 	BeginStruct()
 	EndStruct()
 }

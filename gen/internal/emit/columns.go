@@ -50,3 +50,32 @@ func (e *emitter) columnValue(v plan.Value, p place, depth int) []jen.Code {
 	s := e.scalar(v)
 	return []jen.Code{e.writer(s.wide, s.toWide(p.value()))}
 }
+
+// readColumns writes the function that takes the fields of s from a column
+// reader, in declaration order.
+func (e *emitter) readColumns(s *plan.Struct) {
+	l := e.local
+	name := e.fn("twsRead", s, "Columns")
+	read := reading{
+		emitter: e, beginList: "BeginList",
+		object: func(s *plan.Struct, to *jen.Statement) []jen.Code {
+			return []jen.Code{
+				e.reader("BeginStruct"),
+				e.fn("twsRead", s, "Columns").Call(jen.Id(l.r), to),
+				e.reader("EndStruct"),
+			}
+		},
+	}
+	e.decl(
+		doc(fmt.Sprintf("%s takes the fields of %s from %s in declaration order; it overwrites all of %s.",
+			name.GoString(), l.v, l.r, l.v)),
+		jen.Func().Add(name).Params(jen.Id(l.r).Add(tws("ColumnReader")), jen.Id(l.v).Op("*").Add(e.typ(s.Go))).
+			BlockFunc(func(g *jen.Group) {
+				g.Op("*").Id(l.v).Op("=").Add(e.typ(s.Go)).Values()
+				for _, f := range s.Fields {
+					for _, line := range read.value(f.Value, field(l.v, f.Name), 0) {
+						g.Add(line)
+					}
+				}
+			}))
+}

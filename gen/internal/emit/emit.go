@@ -24,6 +24,7 @@
 //	twsReadTJSON       JSON, from a reader
 //	twsUnmarshalTJSON  JSON, whole input
 //	twsAppendTColumns  columns, in declaration order
+//	twsReadTColumns    columns, from a reader
 //	twsAppendKeyT      order-preserving key
 //	twsReadKeyT        order-preserving key
 //	twsRowT            row codecs of a type that cannot carry the method TWSRow
@@ -150,6 +151,7 @@ func (e *emitter) structCodecs(s *plan.Struct) {
 	}
 	if use.columns {
 		e.appendColumns(s)
+		e.readColumns(s)
 	}
 	if use.key {
 		e.appendKey(s)

@@ -49,7 +49,7 @@ func (e *emitter) readFields(s *plan.Struct) jen.Code {
 }
 
 func (e *emitter) readField(f *plan.Field) []jen.Code {
-	code := e.readJSONValue(f.Value, field(e.local.v, f.Name), 0)
+	code := e.jsonReading().value(f.Value, field(e.local.v, f.Name), 0)
 	// Optional values and bytes look at null themselves.
 	if !f.Omit || f.Value.Wire.Optional || f.Value.Wire.Kind == schemas.Bytes {
 		return code
@@ -57,53 +57,14 @@ func (e *emitter) readField(f *plan.Field) []jen.Code {
 	return []jen.Code{jen.If(jen.Op("!").Add(e.reader("Null"))).Block(code...)}
 }
 
-// readJSONValue returns statements that read a value and store it in p, which
-// holds the zero value.
-func (e *emitter) readJSONValue(v plan.Value, p place, depth int) []jen.Code {
-	switch {
-	case v.Wire.Optional:
-		return []jen.Code{jen.If(jen.Op("!").Add(e.reader("Null"))).Block(e.readJSONPresent(deref(v), p)...)}
-	case v.Elem != nil:
-		return []jen.Code{
-			p.set(e.typ(v.Go).Values()),
-			e.reader("BeginArray"),
-			jen.For(e.reader("NextElem")).Block(e.readJSONElem(*v.Elem, p, depth)...),
-		}
-	case v.Struct != nil:
-		return []jen.Code{e.fn("twsRead", v.Struct, "JSON").Call(jen.Id(e.local.r), p.addr())}
+// jsonReading reads values from a JSON reader.
+func (e *emitter) jsonReading() reading {
+	return reading{
+		emitter: e, beginList: "BeginArray",
+		object: func(s *plan.Struct, to *jen.Statement) []jen.Code {
+			return []jen.Code{e.fn("twsRead", s, "JSON").Call(jen.Id(e.local.r), to)}
+		},
 	}
-	return []jen.Code{p.set(e.readJSONScalar(v))}
-}
-
-// readJSONPresent reads what the pointer in p is to point to.
-func (e *emitter) readJSONPresent(v plan.Value, p place) []jen.Code {
-	if v.Struct == nil {
-		return []jen.Code{p.set(jen.New(e.readJSONScalar(v)))}
-	}
-	return []jen.Code{
-		p.set(jen.New(e.typ(v.Go))),
-		e.fn("twsRead", v.Struct, "JSON").Call(jen.Id(e.local.r), p.value()),
-	}
-}
-
-func (e *emitter) readJSONScalar(v plan.Value) *jen.Statement {
-	s := e.scalar(v)
-	return e.fromWide(v, s, e.reader(s.wide, s.withBits()...))
-}
-
-// readJSONElem reads one element and appends it to the list in p.
-func (e *emitter) readJSONElem(v plan.Value, p place, depth int) []jen.Code {
-	if !v.Wire.Optional && v.Elem == nil && v.Struct == nil {
-		return []jen.Code{p.set(jen.Append(p.value(), e.readJSONScalar(v)))}
-	}
-	elem := e.local.elem(depth)
-	code := e.readJSONValue(v, variable(elem), depth+1)
-	if v.Elem != nil {
-		code[0] = jen.Id(elem).Op(":=").Add(e.typ(v.Go)).Values()
-	} else {
-		code = append([]jen.Code{jen.Var().Id(elem).Add(e.typ(v.Go))}, code...)
-	}
-	return append(code, p.set(jen.Append(p.value(), jen.Id(elem))))
 }
 
 // unmarshalJSON writes the JSON decoder of a row that is the whole input.

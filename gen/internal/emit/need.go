@@ -17,7 +17,7 @@ type use struct {
 	unmarshal  bool // twsUnmarshal, twsUnmarshalJSON
 	clone      bool // twsClone
 	json       bool // twsAppendJSON, twsReadJSON
-	columns    bool // twsAppendColumns
+	columns    bool // twsAppendColumns, twsReadColumns
 	key        bool // twsAppendKey, twsReadKey
 }
 

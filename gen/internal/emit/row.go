@@ -26,6 +26,7 @@ func (e *emitter) row(row *plan.Row) {
 		"AppendJSON", e.fn("twsAppend", s, "JSON"),
 		"DecodeJSON", e.fn("twsUnmarshal", s, "JSON"),
 		"AppendColumns", e.fn("twsAppend", s, "Columns"),
+		"ReadColumns", e.fn("twsRead", s, "Columns"),
 	))))
 	if hasMethod(row) {
 		e.decl(doc("TWSRow returns the generated codecs of "+name+" as a row."),

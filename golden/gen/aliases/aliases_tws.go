@@ -432,6 +432,14 @@ func twsAppendPairSensorIDInt64Columns(w tws.ColumnWriter, v *Pair[SensorID, Num
 	w.Int(v.Second)
 }
 
+// twsReadPairSensorIDInt64Columns takes the fields of v from r in declaration
+// order; it overwrites all of v.
+func twsReadPairSensorIDInt64Columns(r tws.ColumnReader, v *Pair[SensorID, Number]) {
+	*v = Pair[SensorID, Number]{}
+	v.First = SensorID(r.String())
+	v.Second = r.Int(64)
+}
+
 // twsRowPairSensorIDRow returns the generated codecs of Pair[SensorID, Row] as
 // a row.
 func twsRowPairSensorIDRow() *tws.Row[Pair[SensorID, Row]] {
@@ -443,6 +451,7 @@ func twsRowPairSensorIDRow() *tws.Row[Pair[SensorID, Row]] {
 		AppendJSON:    twsAppendPairSensorIDRowJSON,
 		DecodeJSON:    twsUnmarshalPairSensorIDRowJSON,
 		AppendColumns: twsAppendPairSensorIDRowColumns,
+		ReadColumns:   twsReadPairSensorIDRowColumns,
 	}
 }
 
@@ -537,6 +546,16 @@ func twsAppendPairSensorIDRowColumns(w tws.ColumnWriter, v *Pair[SensorID, Row])
 	w.EndStruct()
 }
 
+// twsReadPairSensorIDRowColumns takes the fields of v from r in declaration
+// order; it overwrites all of v.
+func twsReadPairSensorIDRowColumns(r tws.ColumnReader, v *Pair[SensorID, Row]) {
+	*v = Pair[SensorID, Row]{}
+	v.First = SensorID(r.String())
+	r.BeginStruct()
+	twsReadRowColumns(r, &v.Second)
+	r.EndStruct()
+}
+
 // twsTypePairStringInt64 is the wire type of Pair[string, int64]: fields in id
 // order.
 func twsTypePairStringInt64() schemas.Type {
@@ -576,6 +595,7 @@ func (*Row) TWSRow() *tws.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -1091,4 +1111,66 @@ func twsAppendRowColumns(w tws.ColumnWriter, v *Row) {
 		}
 	}
 	w.EndList()
+}
+
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r tws.ColumnReader, v *Row) {
+	*v = Row{}
+	v.ID = SensorID(r.String())
+	v.Level = Level(r.Int(strconv.IntSize))
+	v.Tiny = []Tiny{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Tiny = append(v.Tiny, Tiny(r.Uint(8)))
+	}
+	v.Ratio = Ratio(r.Float(32))
+	v.On = On(r.Bool())
+	if !r.Null() {
+		v.Maybe = new(SensorID(r.String()))
+	}
+	v.Lvls = []*Level{}
+	r.BeginList()
+	for r.NextElem() {
+		var e *Level
+		if !r.Null() {
+			e = new(Level(r.Int(strconv.IntSize)))
+		}
+		v.Lvls = append(v.Lvls, e)
+	}
+	v.At = r.Time()
+	v.Took = r.Duration()
+	v.N = r.Int(64)
+	v.Tags = Tags{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Tags = append(v.Tags, r.String())
+	}
+	v.Blob = r.Bytes()
+	v.Blobs = []Blob{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Blobs = append(v.Blobs, r.Bytes())
+	}
+	v.Pairs = Pairs{}
+	r.BeginList()
+	for r.NextElem() {
+		var e Pair[SensorID, Number]
+		r.BeginStruct()
+		twsReadPairSensorIDInt64Columns(r, &e)
+		r.EndStruct()
+		v.Pairs = append(v.Pairs, e)
+	}
+	if !r.Null() {
+		v.Half = new(Ratio(r.Float(32)))
+	}
+	v.When = []*Instant{}
+	r.BeginList()
+	for r.NextElem() {
+		var e *Instant
+		if !r.Null() {
+			e = new(r.Time())
+		}
+		v.When = append(v.When, e)
+	}
 }

@@ -37,6 +37,7 @@ func (*Line) TWSRow() *tws.Row[Line] {
 		AppendJSON:    twsAppendLineJSON,
 		DecodeJSON:    twsUnmarshalLineJSON,
 		AppendColumns: twsAppendLineColumns,
+		ReadColumns:   twsReadLineColumns,
 	}
 }
 
@@ -105,4 +106,11 @@ func twsUnmarshalLineJSON(src []byte, v *Line) error {
 // twsAppendLineColumns hands the fields of v to w in declaration order.
 func twsAppendLineColumns(w tws.ColumnWriter, v *Line) {
 	w.String(v.Text)
+}
+
+// twsReadLineColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadLineColumns(r tws.ColumnReader, v *Line) {
+	*v = Line{}
+	v.Text = r.String()
 }

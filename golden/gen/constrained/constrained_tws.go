@@ -88,6 +88,7 @@ func (*Row) TWSRow() *tws.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -156,4 +157,11 @@ func twsUnmarshalRowJSON(src []byte, v *Row) error {
 // twsAppendRowColumns hands the fields of v to w in declaration order.
 func twsAppendRowColumns(w tws.ColumnWriter, v *Row) {
 	w.String(v.Path)
+}
+
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r tws.ColumnReader, v *Row) {
+	*v = Row{}
+	v.Path = r.String()
 }

@@ -267,6 +267,14 @@ func twsAppendBaseEntityColumns(w tws.ColumnWriter, v *base.Entity) {
 	w.Uint(uint64(v.Kind))
 }
 
+// twsReadBaseEntityColumns takes the fields of v from r in declaration order;
+// it overwrites all of v.
+func twsReadBaseEntityColumns(r tws.ColumnReader, v *base.Entity) {
+	*v = base.Entity{}
+	v.ID = r.Int(64)
+	v.Kind = base.Kind(r.Uint(8))
+}
+
 // twsTypeID is the wire type of ID: fields in id order.
 func twsTypeID() schemas.Type {
 	return schemas.Type{Kind: schemas.Struct, Name: "ID", Fields: []schemas.Field{
@@ -326,6 +334,7 @@ func (*Row) TWSRow() *tws.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -446,6 +455,22 @@ func twsAppendRowColumns(w tws.ColumnWriter, v *Row) {
 	w.String(v.Note)
 }
 
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r tws.ColumnReader, v *Row) {
+	*v = Row{}
+	r.BeginStruct()
+	twsReadBaseEntityColumns(r, &v.Entity)
+	r.EndStruct()
+	if !r.Null() {
+		v.Stamp = new(Stamp)
+		r.BeginStruct()
+		twsReadStampColumns(r, v.Stamp)
+		r.EndStruct()
+	}
+	v.Note = r.String()
+}
+
 // twsTypeStamp is the wire type of Stamp: fields in id order.
 func twsTypeStamp() schemas.Type {
 	return schemas.Type{Kind: schemas.Struct, Name: "Stamp", Fields: []schemas.Field{
@@ -545,6 +570,18 @@ func twsAppendStampColumns(w tws.ColumnWriter, v *Stamp) {
 		w.String(v.Tag[i])
 	}
 	w.EndList()
+}
+
+// twsReadStampColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadStampColumns(r tws.ColumnReader, v *Stamp) {
+	*v = Stamp{}
+	v.At = r.Time()
+	v.Tag = []string{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Tag = append(v.Tag, r.String())
+	}
 }
 
 // twsTypeState is the wire type of State: fields in id order.

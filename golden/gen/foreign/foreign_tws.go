@@ -437,6 +437,18 @@ func twsAppendModelPlaceColumns(w tws.ColumnWriter, v *xmodel.Place) {
 	w.EndList()
 }
 
+// twsReadModelPlaceColumns takes the fields of v from r in declaration order;
+// it overwrites all of v.
+func twsReadModelPlaceColumns(r tws.ColumnReader, v *xmodel.Place) {
+	*v = xmodel.Place{}
+	v.Name = r.String()
+	v.Alias = []string{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Alias = append(v.Alias, r.String())
+	}
+}
+
 // twsTypeModelPlace2 is the wire type of model.Place: fields in id order.
 func twsTypeModelPlace2() schemas.Type {
 	return schemas.Type{Kind: schemas.Struct, Name: "github.com/tws-go/tws/golden/gen/foreign/y/model.Place", Fields: []schemas.Field{
@@ -471,6 +483,7 @@ func twsRowModelReading() *tws.Row[xmodel.Reading] {
 		AppendJSON:    twsAppendModelReadingJSON,
 		DecodeJSON:    twsUnmarshalModelReadingJSON,
 		AppendColumns: twsAppendModelReadingColumns,
+		ReadColumns:   twsReadModelReadingColumns,
 	}
 }
 
@@ -600,6 +613,20 @@ func twsAppendModelReadingColumns(w tws.ColumnWriter, v *xmodel.Reading) {
 	}
 }
 
+// twsReadModelReadingColumns takes the fields of v from r in declaration order;
+// it overwrites all of v.
+func twsReadModelReadingColumns(r tws.ColumnReader, v *xmodel.Reading) {
+	*v = xmodel.Reading{}
+	v.ID = r.Int(64)
+	v.Level = xmodel.Level(r.Uint(16))
+	if !r.Null() {
+		v.Where = new(xmodel.Place)
+		r.BeginStruct()
+		twsReadModelPlaceColumns(r, v.Where)
+		r.EndStruct()
+	}
+}
+
 // twsRowModelReading2 returns the generated codecs of model.Reading as a row.
 func twsRowModelReading2() *tws.Row[ymodel.Reading] {
 	return &tws.Row[ymodel.Reading]{
@@ -610,6 +637,7 @@ func twsRowModelReading2() *tws.Row[ymodel.Reading] {
 		AppendJSON:    twsAppendModelReading2JSON,
 		DecodeJSON:    twsUnmarshalModelReading2JSON,
 		AppendColumns: twsAppendModelReading2Columns,
+		ReadColumns:   twsReadModelReading2Columns,
 	}
 }
 
@@ -688,4 +716,11 @@ func twsUnmarshalModelReading2JSON(src []byte, v *ymodel.Reading) error {
 // order.
 func twsAppendModelReading2Columns(w tws.ColumnWriter, v *ymodel.Reading) {
 	w.Time(v.At)
+}
+
+// twsReadModelReading2Columns takes the fields of v from r in declaration
+// order; it overwrites all of v.
+func twsReadModelReading2Columns(r tws.ColumnReader, v *ymodel.Reading) {
+	*v = ymodel.Reading{}
+	v.At = r.Time()
 }

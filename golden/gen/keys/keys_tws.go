@@ -876,6 +876,15 @@ func twsAppendRoomColumns(w tws.ColumnWriter, v *Room) {
 	w.Duration(v.For)
 }
 
+// twsReadRoomColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRoomColumns(r tws.ColumnReader, v *Room) {
+	*v = Room{}
+	v.Code = Code(r.Int(16))
+	v.Open = Open(r.Bool())
+	v.For = r.Duration()
+}
+
 // twsAppendKeyRoom encodes a key: bytes sort as the fields do, in id order.
 func twsAppendKeyRoom(dst []byte, k Room) []byte {
 	dst = codec.AppendKeyInt16(dst, int16(k.Code))
@@ -903,6 +912,7 @@ func (*Row) TWSRow() *tws.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -978,6 +988,15 @@ func twsAppendRowColumns(w tws.ColumnWriter, v *Row) {
 	w.BeginStruct()
 	twsAppendSiteColumns(w, &v.Site)
 	w.EndStruct()
+}
+
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r tws.ColumnReader, v *Row) {
+	*v = Row{}
+	r.BeginStruct()
+	twsReadSiteColumns(r, &v.Site)
+	r.EndStruct()
 }
 
 // twsTypeSite is the wire type of Site: fields in id order.
@@ -1071,6 +1090,18 @@ func twsAppendSiteColumns(w tws.ColumnWriter, v *Site) {
 	twsAppendRoomColumns(w, &v.Room)
 	w.EndStruct()
 	w.Time(v.Since)
+}
+
+// twsReadSiteColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadSiteColumns(r tws.ColumnReader, v *Site) {
+	*v = Site{}
+	v.Name = Name(r.String())
+	v.Floor = int8(r.Int(8))
+	r.BeginStruct()
+	twsReadRoomColumns(r, &v.Room)
+	r.EndStruct()
+	v.Since = r.Time()
 }
 
 // twsAppendKeySite encodes a key: bytes sort as the fields do, in id order.

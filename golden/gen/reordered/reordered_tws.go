@@ -295,6 +295,14 @@ func twsAppendInnerColumns(w tws.ColumnWriter, v *Inner) {
 	w.Int(v.A)
 }
 
+// twsReadInnerColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadInnerColumns(r tws.ColumnReader, v *Inner) {
+	*v = Inner{}
+	v.B = r.String()
+	v.A = r.Int(64)
+}
+
 // twsAppendKeyInner encodes a key: bytes sort as the fields do, in id order.
 func twsAppendKeyInner(dst []byte, k Inner) []byte {
 	dst = codec.AppendKeyInt64(dst, k.A)
@@ -320,6 +328,7 @@ func (*Outer) TWSRow() *tws.Row[Outer] {
 		AppendJSON:    twsAppendOuterJSON,
 		DecodeJSON:    twsUnmarshalOuterJSON,
 		AppendColumns: twsAppendOuterColumns,
+		ReadColumns:   twsReadOuterColumns,
 	}
 }
 
@@ -416,6 +425,16 @@ func twsAppendOuterColumns(w tws.ColumnWriter, v *Outer) {
 	w.EndStruct()
 }
 
+// twsReadOuterColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadOuterColumns(r tws.ColumnReader, v *Outer) {
+	*v = Outer{}
+	v.X = r.Bool()
+	r.BeginStruct()
+	twsReadInnerColumns(r, &v.Inner)
+	r.EndStruct()
+}
+
 // twsTypePartial is the wire type of Partial: fields in id order.
 func twsTypePartial() schemas.Type {
 	return schemas.Type{Kind: schemas.Struct, Name: "Partial", Fields: []schemas.Field{
@@ -478,6 +497,7 @@ func (*Row) TWSRow() *tws.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -688,5 +708,34 @@ func twsAppendRowColumns(w tws.ColumnWriter, v *Row) {
 		w.BeginStruct()
 		twsAppendInnerColumns(w, v.Maybe)
 		w.EndStruct()
+	}
+}
+
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r tws.ColumnReader, v *Row) {
+	*v = Row{}
+	v.Second = r.String()
+	v.First = r.Int(64)
+	r.BeginStruct()
+	twsReadInnerColumns(r, &v.Inner)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadOuterColumns(r, &v.Outer)
+	r.EndStruct()
+	v.List = []Inner{}
+	r.BeginList()
+	for r.NextElem() {
+		var e Inner
+		r.BeginStruct()
+		twsReadInnerColumns(r, &e)
+		r.EndStruct()
+		v.List = append(v.List, e)
+	}
+	if !r.Null() {
+		v.Maybe = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.Maybe)
+		r.EndStruct()
 	}
 }

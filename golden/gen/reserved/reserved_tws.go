@@ -573,6 +573,15 @@ func twsAppendAColumns(w_ tws.ColumnWriter, v_ *a) {
 	w_.EndStruct()
 }
 
+// twsReadAColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadAColumns(r_ tws.ColumnReader, v_ *a) {
+	*v_ = a{}
+	r_.BeginStruct()
+	twsReadCColumns(r_, &v_.C)
+	r_.EndStruct()
+}
+
 // twsTypeB is the wire type of b: fields in id order.
 func twsTypeB() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "b", Fields: []schemas2.Field{
@@ -681,6 +690,17 @@ func twsAppendCColumns(w_ tws.ColumnWriter, v_ *c) {
 	w_.EndList()
 }
 
+// twsReadCColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadCColumns(r_ tws.ColumnReader, v_ *c) {
+	*v_ = c{}
+	v_.L = []string{}
+	r_.BeginList()
+	for r_.NextElem() {
+		v_.L = append(v_.L, r_.String())
+	}
+}
+
 // twsTypeCodec is the wire type of codec: fields in id order.
 func twsTypeCodec() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "codec", Fields: []schemas2.Field{
@@ -730,6 +750,13 @@ func twsReadCodecJSON(r_ *codec2.JSONReader, v_ *codec) {
 // twsAppendCodecColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendCodecColumns(w_ tws.ColumnWriter, v_ *codec) {
 	w_.String(v_.Codec)
+}
+
+// twsReadCodecColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadCodecColumns(r_ tws.ColumnReader, v_ *codec) {
+	*v_ = codec{}
+	v_.Codec = r_.String()
 }
 
 // twsTypeDst is the wire type of dst: fields in id order.
@@ -827,6 +854,21 @@ func twsAppendDstColumns(w_ tws.ColumnWriter, v_ *dst) {
 		w_.EndStruct()
 	}
 	w_.EndList()
+}
+
+// twsReadDstColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadDstColumns(r_ tws.ColumnReader, v_ *dst) {
+	*v_ = dst{}
+	v_.V = []v{}
+	r_.BeginList()
+	for r_.NextElem() {
+		var e_ v
+		r_.BeginStruct()
+		twsReadVColumns(r_, &e_)
+		r_.EndStruct()
+		v_.V = append(v_.V, e_)
+	}
 }
 
 // twsTypeE is the wire type of e: fields in id order.
@@ -956,6 +998,26 @@ func twsAppendEColumns(w_ tws.ColumnWriter, v_ *e) {
 	w_.EndList()
 }
 
+// twsReadEColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadEColumns(r_ tws.ColumnReader, v_ *e) {
+	*v_ = e{}
+	v_.N = [][]n{}
+	r_.BeginList()
+	for r_.NextElem() {
+		e_ := []n{}
+		r_.BeginList()
+		for r_.NextElem() {
+			var e2 n
+			r_.BeginStruct()
+			twsReadNColumns(r_, &e2)
+			r_.EndStruct()
+			e_ = append(e_, e2)
+		}
+		v_.N = append(v_.N, e_)
+	}
+}
+
 // twsTypeErr is the wire type of err: fields in id order.
 func twsTypeErr() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "err", Fields: []schemas2.Field{
@@ -1010,6 +1072,13 @@ func twsReadErrJSON(r_ *codec2.JSONReader, v_ *err) {
 // twsAppendErrColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendErrColumns(w_ tws.ColumnWriter, v_ *err) {
 	w_.Float(float64(v_.Ok))
+}
+
+// twsReadErrColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadErrColumns(r_ tws.ColumnReader, v_ *err) {
+	*v_ = err{}
+	v_.Ok = float32(r_.Float(32))
 }
 
 // twsTypeFmt is the wire type of fmt: fields in id order.
@@ -1068,6 +1137,13 @@ func twsAppendFmtColumns(w_ tws.ColumnWriter, v_ *fmt) {
 	w_.Float(v_.Fmt)
 }
 
+// twsReadFmtColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadFmtColumns(r_ tws.ColumnReader, v_ *fmt) {
+	*v_ = fmt{}
+	v_.Fmt = r_.Float(64)
+}
+
 // twsTypeH is the wire type of h: fields in id order.
 func twsTypeH() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "h", Fields: []schemas2.Field{
@@ -1124,6 +1200,15 @@ func twsAppendHColumns(w_ tws.ColumnWriter, v_ *h) {
 	w_.BeginStruct()
 	twsAppendLColumns(w_, &v_.L)
 	w_.EndStruct()
+}
+
+// twsReadHColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadHColumns(r_ tws.ColumnReader, v_ *h) {
+	*v_ = h{}
+	r_.BeginStruct()
+	twsReadLColumns(r_, &v_.L)
+	r_.EndStruct()
 }
 
 // twsTypeI is the wire type of i: fields in id order.
@@ -1220,6 +1305,21 @@ func twsAppendIColumns(w_ tws.ColumnWriter, v_ *i) {
 	w_.EndList()
 }
 
+// twsReadIColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadIColumns(r_ tws.ColumnReader, v_ *i) {
+	*v_ = i{}
+	v_.J = []j{}
+	r_.BeginList()
+	for r_.NextElem() {
+		var e_ j
+		r_.BeginStruct()
+		twsReadJColumns(r_, &e_)
+		r_.EndStruct()
+		v_.J = append(v_.J, e_)
+	}
+}
+
 // twsTypeJ is the wire type of j: fields in id order.
 func twsTypeJ() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "j", Fields: []schemas2.Field{
@@ -1278,6 +1378,15 @@ func twsAppendJColumns(w_ tws.ColumnWriter, v_ *j) {
 	w_.EndStruct()
 }
 
+// twsReadJColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadJColumns(r_ tws.ColumnReader, v_ *j) {
+	*v_ = j{}
+	r_.BeginStruct()
+	twsReadKColumns(r_, &v_.K)
+	r_.EndStruct()
+}
+
 // twsTypeK is the wire type of k: fields in id order.
 func twsTypeK() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "k", Fields: []schemas2.Field{
@@ -1329,6 +1438,13 @@ func twsAppendKColumns(w_ tws.ColumnWriter, v_ *k) {
 	w_.String(v_.E)
 }
 
+// twsReadKColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadKColumns(r_ tws.ColumnReader, v_ *k) {
+	*v_ = k{}
+	v_.E = r_.String()
+}
+
 // twsTypeL is the wire type of l: fields in id order.
 func twsTypeL() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "l", Fields: []schemas2.Field{
@@ -1378,6 +1494,13 @@ func twsReadLJSON(r_ *codec2.JSONReader, v_ *l) {
 // twsAppendLColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendLColumns(w_ tws.ColumnWriter, v_ *l) {
 	w_.Uint(uint64(v_.H))
+}
+
+// twsReadLColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadLColumns(r_ tws.ColumnReader, v_ *l) {
+	*v_ = l{}
+	v_.H = uint(r_.Uint(strconv2.IntSize))
 }
 
 // twsTypeN is the wire type of n: fields in id order.
@@ -1438,6 +1561,15 @@ func twsAppendNColumns(w_ tws.ColumnWriter, v_ *n) {
 	w_.EndStruct()
 }
 
+// twsReadNColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadNColumns(r_ tws.ColumnReader, v_ *n) {
+	*v_ = n{}
+	r_.BeginStruct()
+	twsReadErrColumns(r_, &v_.Err)
+	r_.EndStruct()
+}
+
 // twsTypeNewReservedKinds is the wire type of newReservedKinds: fields in id
 // order.
 func twsTypeNewReservedKinds() schemas2.Type {
@@ -1491,6 +1623,13 @@ func twsReadNewReservedKindsJSON(r_ *codec2.JSONReader, v_ *newReservedKinds) {
 // order.
 func twsAppendNewReservedKindsColumns(w_ tws.ColumnWriter, v_ *newReservedKinds) {
 	w_.Int(int64(v_.X))
+}
+
+// twsReadNewReservedKindsColumns takes the fields of v_ from r_ in declaration
+// order; it overwrites all of v_.
+func twsReadNewReservedKindsColumns(r_ tws.ColumnReader, v_ *newReservedKinds) {
+	*v_ = newReservedKinds{}
+	v_.X = int(r_.Int(strconv2.IntSize))
 }
 
 // twsTypeP is the wire type of p: fields in id order.
@@ -1558,6 +1697,15 @@ func twsAppendPColumns(w_ tws.ColumnWriter, v_ *p) {
 	w_.EndStruct()
 }
 
+// twsReadPColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadPColumns(r_ tws.ColumnReader, v_ *p) {
+	*v_ = p{}
+	r_.BeginStruct()
+	twsReadAColumns(r_, &v_.A)
+	r_.EndStruct()
+}
+
 // twsTypeR is the wire type of r: fields in id order.
 func twsTypeR() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "r", Fields: []schemas2.Field{
@@ -1607,6 +1755,13 @@ func twsReadRJSON(r_ *codec2.JSONReader, v_ *r) {
 // twsAppendRColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendRColumns(w_ tws.ColumnWriter, v_ *r) {
 	w_.Bool(v_.B)
+}
+
+// twsReadRColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadRColumns(r_ tws.ColumnReader, v_ *r) {
+	*v_ = r{}
+	v_.B = r_.Bool()
 }
 
 // twsTypeReservedProc is the wire type of reservedProc: fields in id order.
@@ -1661,6 +1816,13 @@ func twsReadReservedProcJSON(r_ *codec2.JSONReader, v_ *reservedProc) {
 // order.
 func twsAppendReservedProcColumns(w_ tws.ColumnWriter, v_ *reservedProc) {
 	w_.Int(int64(v_.X))
+}
+
+// twsReadReservedProcColumns takes the fields of v_ from r_ in declaration
+// order; it overwrites all of v_.
+func twsReadReservedProcColumns(r_ tws.ColumnReader, v_ *reservedProc) {
+	*v_ = reservedProc{}
+	v_.X = int(r_.Int(strconv2.IntSize))
 }
 
 // twsTypeRun_go_generate is the wire type of run_go_generate: fields in id
@@ -1718,6 +1880,13 @@ func twsAppendRun_go_generateColumns(w_ tws.ColumnWriter, v_ *run_go_generate) {
 	w_.Int(int64(v_.X))
 }
 
+// twsReadRun_go_generateColumns takes the fields of v_ from r_ in declaration
+// order; it overwrites all of v_.
+func twsReadRun_go_generateColumns(r_ tws.ColumnReader, v_ *run_go_generate) {
+	*v_ = run_go_generate{}
+	v_.X = int(r_.Int(strconv2.IntSize))
+}
+
 // twsTypeSchemas is the wire type of schemas: fields in id order.
 func twsTypeSchemas() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "schemas", Fields: []schemas2.Field{
@@ -1768,6 +1937,13 @@ func twsReadSchemasJSON(r_ *codec2.JSONReader, v_ *schemas) {
 // twsAppendSchemasColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendSchemasColumns(w_ tws.ColumnWriter, v_ *schemas) {
 	w_.String(v_.Schemas)
+}
+
+// twsReadSchemasColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadSchemasColumns(r_ tws.ColumnReader, v_ *schemas) {
+	*v_ = schemas{}
+	v_.Schemas = r_.String()
 }
 
 // twsTypeSeen is the wire type of seen: fields in id order.
@@ -1859,6 +2035,18 @@ func twsAppendSeenColumns(w_ tws.ColumnWriter, v_ *seen) {
 	}
 }
 
+// twsReadSeenColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadSeenColumns(r_ tws.ColumnReader, v_ *seen) {
+	*v_ = seen{}
+	if !r_.Null() {
+		v_.W = new(w)
+		r_.BeginStruct()
+		twsReadWColumns(r_, v_.W)
+		r_.EndStruct()
+	}
+}
+
 // twsTypeSlices is the wire type of slices: fields in id order.
 func twsTypeSlices() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "slices", Fields: []schemas2.Field{
@@ -1943,6 +2131,17 @@ func twsAppendSlicesColumns(w_ tws.ColumnWriter, v_ *slices) {
 		w_.String(v_.Slices[i_])
 	}
 	w_.EndList()
+}
+
+// twsReadSlicesColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadSlicesColumns(r_ tws.ColumnReader, v_ *slices) {
+	*v_ = slices{}
+	v_.Slices = []string{}
+	r_.BeginList()
+	for r_.NextElem() {
+		v_.Slices = append(v_.Slices, r_.String())
+	}
 }
 
 // twsTypeSrc is the wire type of src: fields in id order.
@@ -2034,6 +2233,18 @@ func twsAppendSrcColumns(w_ tws.ColumnWriter, v_ *src) {
 	}
 }
 
+// twsReadSrcColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadSrcColumns(r_ tws.ColumnReader, v_ *src) {
+	*v_ = src{}
+	if !r_.Null() {
+		v_.R = new(r)
+		r_.BeginStruct()
+		twsReadRColumns(r_, v_.R)
+		r_.EndStruct()
+	}
+}
+
 // twsTypeStart is the wire type of start: fields in id order.
 func twsTypeStart() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "start", Fields: []schemas2.Field{
@@ -2099,6 +2310,15 @@ func twsAppendStartColumns(w_ tws.ColumnWriter, v_ *start) {
 	w_.EndStruct()
 }
 
+// twsReadStartColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadStartColumns(r_ tws.ColumnReader, v_ *start) {
+	*v_ = start{}
+	r_.BeginStruct()
+	twsReadSeenColumns(r_, &v_.Seen)
+	r_.EndStruct()
+}
+
 // twsTypeStrconv is the wire type of strconv: fields in id order.
 func twsTypeStrconv() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "strconv", Fields: []schemas2.Field{
@@ -2149,6 +2369,13 @@ func twsReadStrconvJSON(r_ *codec2.JSONReader, v_ *strconv) {
 // twsAppendStrconvColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendStrconvColumns(w_ tws.ColumnWriter, v_ *strconv) {
 	w_.Int(int64(v_.Strconv))
+}
+
+// twsReadStrconvColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadStrconvColumns(r_ tws.ColumnReader, v_ *strconv) {
+	*v_ = strconv{}
+	v_.Strconv = int(r_.Int(strconv2.IntSize))
 }
 
 // twsTypeTime is the wire type of time: fields in id order.
@@ -2205,6 +2432,13 @@ func twsReadTimeJSON(r_ *codec2.JSONReader, v_ *time) {
 // twsAppendTimeColumns hands the fields of v_ to w_ in declaration order.
 func twsAppendTimeColumns(w_ tws.ColumnWriter, v_ *time) {
 	w_.Time(v_.Time)
+}
+
+// twsReadTimeColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadTimeColumns(r_ tws.ColumnReader, v_ *time) {
+	*v_ = time{}
+	v_.Time = r_.Time()
 }
 
 // twsTypeTwsAppendWords is the wire type of twsAppendWords: fields in id order.
@@ -2295,6 +2529,17 @@ func twsAppendTwsAppendWordsColumns(w_ tws.ColumnWriter, v_ *twsAppendWords) {
 	w_.EndList()
 }
 
+// twsReadTwsAppendWordsColumns takes the fields of v_ from r_ in declaration
+// order; it overwrites all of v_.
+func twsReadTwsAppendWordsColumns(r_ tws.ColumnReader, v_ *twsAppendWords) {
+	*v_ = twsAppendWords{}
+	v_.X = []int{}
+	r_.BeginList()
+	for r_.NextElem() {
+		v_.X = append(v_.X, int(r_.Int(strconv2.IntSize)))
+	}
+}
+
 // twsTypeTwsTypeWords is the wire type of twsTypeWords: fields in id order.
 func twsTypeTwsTypeWords() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "twsTypeWords", Fields: []schemas2.Field{
@@ -2347,6 +2592,13 @@ func twsReadTwsTypeWordsJSON(r_ *codec2.JSONReader, v_ *twsTypeWords) {
 // order.
 func twsAppendTwsTypeWordsColumns(w_ tws.ColumnWriter, v_ *twsTypeWords) {
 	w_.Int(int64(v_.X))
+}
+
+// twsReadTwsTypeWordsColumns takes the fields of v_ from r_ in declaration
+// order; it overwrites all of v_.
+func twsReadTwsTypeWordsColumns(r_ tws.ColumnReader, v_ *twsTypeWords) {
+	*v_ = twsTypeWords{}
+	v_.X = int(r_.Int(strconv2.IntSize))
 }
 
 // twsTypeV is the wire type of v: fields in id order.
@@ -2414,6 +2666,15 @@ func twsAppendVColumns(w_ tws.ColumnWriter, v_ *v) {
 	w_.EndStruct()
 }
 
+// twsReadVColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadVColumns(r_ tws.ColumnReader, v_ *v) {
+	*v_ = v{}
+	r_.BeginStruct()
+	twsReadIColumns(r_, &v_.I)
+	r_.EndStruct()
+}
+
 // twsTypeW is the wire type of w: fields in id order.
 func twsTypeW() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "w", Fields: []schemas2.Field{
@@ -2479,6 +2740,15 @@ func twsAppendWColumns(w_ tws.ColumnWriter, v_ *w) {
 	w_.EndStruct()
 }
 
+// twsReadWColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadWColumns(r_ tws.ColumnReader, v_ *w) {
+	*v_ = w{}
+	r_.BeginStruct()
+	twsReadPColumns(r_, &v_.P)
+	r_.EndStruct()
+}
+
 // TWSRow returns the generated codecs of Words as a row.
 func (*Words) TWSRow() *tws.Row[Words] {
 	return &tws.Row[Words]{
@@ -2489,6 +2759,7 @@ func (*Words) TWSRow() *tws.Row[Words] {
 		AppendJSON:    twsAppendWordsJSON,
 		DecodeJSON:    twsUnmarshalWordsJSON,
 		AppendColumns: twsAppendWordsColumns,
+		ReadColumns:   twsReadWordsColumns,
 	}
 }
 
@@ -2979,4 +3250,74 @@ func twsAppendWordsColumns(w_ tws.ColumnWriter, v_ *Words) {
 	w_.BeginStruct()
 	twsAppendNewReservedKindsColumns(w_, &v_.G)
 	w_.EndStruct()
+}
+
+// twsReadWordsColumns takes the fields of v_ from r_ in declaration order; it
+// overwrites all of v_.
+func twsReadWordsColumns(r_ tws.ColumnReader, v_ *Words) {
+	*v_ = Words{}
+	v_.Type = r_.String()
+	v_.Range = r_.String()
+	v_.Func = r_.String()
+	v_.Map = r_.String()
+	v_.Select = r_.String()
+	v_.String = r_.String()
+	v_.Error = r_.String()
+	v_.Len = r_.String()
+	v_.Nil = r_.String()
+	v_.True = r_.String()
+	v_.Init = r_.String()
+	v_.ID = r_.String()
+	v_.Id = r_.String()
+	v_.Result = r_.Bytes()
+	v_.Data = r_.Bytes()
+	r_.BeginStruct()
+	twsReadCodecColumns(r_, &v_.Codec)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadSchemasColumns(r_, &v_.Schemas)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadFmtColumns(r_, &v_.Fmt)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadSlicesColumns(r_, &v_.Slices)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadStrconvColumns(r_, &v_.Strconv)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadTimeColumns(r_, &v_.Time)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadDstColumns(r_, &v_.Dst)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadSrcColumns(r_, &v_.Src)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadEColumns(r_, &v_.E)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadStartColumns(r_, &v_.Start)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadHColumns(r_, &v_.H)
+	r_.EndStruct()
+	v_.Ok = ok(r_.Bool())
+	r_.BeginStruct()
+	twsReadTwsTypeWordsColumns(r_, &v_.A)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadTwsAppendWordsColumns(r_, &v_.C)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadRun_go_generateColumns(r_, &v_.D)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadReservedProcColumns(r_, &v_.F)
+	r_.EndStruct()
+	r_.BeginStruct()
+	twsReadNewReservedKindsColumns(r_, &v_.G)
+	r_.EndStruct()
 }

@@ -248,6 +248,13 @@ func twsAppendCodecColumns(w rt.ColumnWriter, v *codec) {
 	w.Duration(v.Wait)
 }
 
+// twsReadCodecColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadCodecColumns(r rt.ColumnReader, v *codec) {
+	*v = codec{}
+	v.Wait = r.Duration()
+}
+
 // TWSRow returns the generated codecs of Row as a row.
 func (*Row) TWSRow() *rt.Row[Row] {
 	return &rt.Row[Row]{
@@ -258,6 +265,7 @@ func (*Row) TWSRow() *rt.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -403,6 +411,27 @@ func twsAppendRowColumns(w rt.ColumnWriter, v *Row) {
 	w.EndStruct()
 }
 
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r rt.ColumnReader, v *Row) {
+	*v = Row{}
+	r.BeginStruct()
+	twsReadTwsColumns(r, &v.Tws)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadRuntimeColumns(r, &v.Runtime)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadCodecColumns(r, &v.Codec)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadSchemasColumns(r, &v.Schemas)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadTimeColumns(r, &v.Time)
+	r.EndStruct()
+}
+
 // twsTypeRuntime is the wire type of runtime: fields in id order.
 func twsTypeRuntime() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "runtime", Fields: []schemas2.Field{
@@ -498,6 +527,21 @@ func twsAppendRuntimeColumns(w rt.ColumnWriter, v *runtime) {
 	w.EndList()
 }
 
+// twsReadRuntimeColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRuntimeColumns(r rt.ColumnReader, v *runtime) {
+	*v = runtime{}
+	v.Tws = []tws{}
+	r.BeginList()
+	for r.NextElem() {
+		var e tws
+		r.BeginStruct()
+		twsReadTwsColumns(r, &e)
+		r.EndStruct()
+		v.Tws = append(v.Tws, e)
+	}
+}
+
 // twsTypeSchemas is the wire type of schemas: fields in id order.
 func twsTypeSchemas() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "schemas", Fields: []schemas2.Field{
@@ -588,6 +632,18 @@ func twsAppendSchemasColumns(w rt.ColumnWriter, v *schemas) {
 	}
 }
 
+// twsReadSchemasColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadSchemasColumns(r rt.ColumnReader, v *schemas) {
+	*v = schemas{}
+	if !r.Null() {
+		v.Maybe = new(codec)
+		r.BeginStruct()
+		twsReadCodecColumns(r, v.Maybe)
+		r.EndStruct()
+	}
+}
+
 // twsTypeTime is the wire type of time: fields in id order.
 func twsTypeTime() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "time", Fields: []schemas2.Field{
@@ -644,6 +700,13 @@ func twsAppendTimeColumns(w rt.ColumnWriter, v *time) {
 	w.Float(v.Ratio)
 }
 
+// twsReadTimeColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadTimeColumns(r rt.ColumnReader, v *time) {
+	*v = time{}
+	v.Ratio = r.Float(64)
+}
+
 // twsTypeTws is the wire type of tws: fields in id order.
 func twsTypeTws() schemas2.Type {
 	return schemas2.Type{Kind: schemas2.Struct, Name: "tws", Fields: []schemas2.Field{
@@ -698,4 +761,11 @@ func twsReadTwsJSON(r *codec2.JSONReader, v *tws) {
 // twsAppendTwsColumns hands the fields of v to w in declaration order.
 func twsAppendTwsColumns(w rt.ColumnWriter, v *tws) {
 	w.Time(v.At)
+}
+
+// twsReadTwsColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadTwsColumns(r rt.ColumnReader, v *tws) {
+	*v = tws{}
+	v.At = r.Time()
 }

@@ -592,6 +592,12 @@ func twsReadEmptyJSON(r *codec.JSONReader, v *Empty) {
 // twsAppendEmptyColumns hands the fields of v to w in declaration order.
 func twsAppendEmptyColumns(w tws.ColumnWriter, v *Empty) {}
 
+// twsReadEmptyColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadEmptyColumns(r tws.ColumnReader, v *Empty) {
+	*v = Empty{}
+}
+
 // TWSRow returns the generated codecs of Everything as a row.
 func (*Everything) TWSRow() *tws.Row[Everything] {
 	return &tws.Row[Everything]{
@@ -602,6 +608,7 @@ func (*Everything) TWSRow() *tws.Row[Everything] {
 		AppendJSON:    twsAppendEverythingJSON,
 		DecodeJSON:    twsUnmarshalEverythingJSON,
 		AppendColumns: twsAppendEverythingColumns,
+		ReadColumns:   twsReadEverythingColumns,
 	}
 }
 
@@ -765,6 +772,30 @@ func twsAppendEverythingColumns(w tws.ColumnWriter, v *Everything) {
 	w.BeginStruct()
 	twsAppendEmptyColumns(w, &v.Empty)
 	w.EndStruct()
+}
+
+// twsReadEverythingColumns takes the fields of v from r in declaration order;
+// it overwrites all of v.
+func twsReadEverythingColumns(r tws.ColumnReader, v *Everything) {
+	*v = Everything{}
+	r.BeginStruct()
+	twsReadScalarsColumns(r, &v.Scalars)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadOptionalColumns(r, &v.Option)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadListsColumns(r, &v.Lists)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadSparseColumns(r, &v.Sparse)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadMixedColumns(r, &v.Mixed)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadEmptyColumns(r, &v.Empty)
+	r.EndStruct()
 }
 
 // twsTypeLists is the wire type of Lists: fields in id order.
@@ -1406,6 +1437,103 @@ func twsAppendListsColumns(w tws.ColumnWriter, v *Lists) {
 	w.EndList()
 }
 
+// twsReadListsColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadListsColumns(r tws.ColumnReader, v *Lists) {
+	*v = Lists{}
+	v.Texts = []string{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Texts = append(v.Texts, r.String())
+	}
+	v.Blobs = [][]byte{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Blobs = append(v.Blobs, r.Bytes())
+	}
+	v.Cube = [][][]int32{}
+	r.BeginList()
+	for r.NextElem() {
+		e := [][]int32{}
+		r.BeginList()
+		for r.NextElem() {
+			e2 := []int32{}
+			r.BeginList()
+			for r.NextElem() {
+				e2 = append(e2, int32(r.Int(32)))
+			}
+			e = append(e, e2)
+		}
+		v.Cube = append(v.Cube, e)
+	}
+	v.Points = []Point{}
+	r.BeginList()
+	for r.NextElem() {
+		var e Point
+		r.BeginStruct()
+		twsReadPointColumns(r, &e)
+		r.EndStruct()
+		v.Points = append(v.Points, e)
+	}
+	v.Holes = []*Point{}
+	r.BeginList()
+	for r.NextElem() {
+		var e *Point
+		if !r.Null() {
+			e = new(Point)
+			r.BeginStruct()
+			twsReadPointColumns(r, e)
+			r.EndStruct()
+		}
+		v.Holes = append(v.Holes, e)
+	}
+	v.Counts = []*int64{}
+	r.BeginList()
+	for r.NextElem() {
+		var e *int64
+		if !r.Null() {
+			e = new(r.Int(64))
+		}
+		v.Counts = append(v.Counts, e)
+	}
+	v.Times = []time.Time{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Times = append(v.Times, r.Time())
+	}
+	v.Deep = [][]Scalars{}
+	r.BeginList()
+	for r.NextElem() {
+		e := []Scalars{}
+		r.BeginList()
+		for r.NextElem() {
+			var e2 Scalars
+			r.BeginStruct()
+			twsReadScalarsColumns(r, &e2)
+			r.EndStruct()
+			e = append(e, e2)
+		}
+		v.Deep = append(v.Deep, e)
+	}
+	v.Sparse = [][]*Sparse{}
+	r.BeginList()
+	for r.NextElem() {
+		e := []*Sparse{}
+		r.BeginList()
+		for r.NextElem() {
+			var e2 *Sparse
+			if !r.Null() {
+				e2 = new(Sparse)
+				r.BeginStruct()
+				twsReadSparseColumns(r, e2)
+				r.EndStruct()
+			}
+			e = append(e, e2)
+		}
+		v.Sparse = append(v.Sparse, e)
+	}
+}
+
 // twsTypeListy is the wire type of Listy: fields in id order.
 func twsTypeListy() schemas.Type {
 	return schemas.Type{Kind: schemas.Struct, Name: "Listy", Fields: []schemas.Field{
@@ -1489,6 +1617,17 @@ func twsAppendListyColumns(w tws.ColumnWriter, v *Listy) {
 		w.Int(v.List[i])
 	}
 	w.EndList()
+}
+
+// twsReadListyColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadListyColumns(r tws.ColumnReader, v *Listy) {
+	*v = Listy{}
+	v.List = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.List = append(v.List, r.Int(64))
+	}
 }
 
 // twsTypeMixed is the wire type of Mixed: fields in id order.
@@ -1617,6 +1756,20 @@ func twsAppendMixedColumns(w tws.ColumnWriter, v *Mixed) {
 		w.String(*v.After)
 	}
 	w.Bool(v.There)
+}
+
+// twsReadMixedColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadMixedColumns(r tws.ColumnReader, v *Mixed) {
+	*v = Mixed{}
+	if !r.Null() {
+		v.Before = new(r.Int(64))
+	}
+	v.Here = r.Int(64)
+	if !r.Null() {
+		v.After = new(r.String())
+	}
+	v.There = r.Bool()
 }
 
 // twsTypeOptional is the wire type of Optional: fields in id order.
@@ -1959,6 +2112,45 @@ func twsAppendOptionalColumns(w tws.ColumnWriter, v *Optional) {
 	}
 }
 
+// twsReadOptionalColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadOptionalColumns(r tws.ColumnReader, v *Optional) {
+	*v = Optional{}
+	if !r.Null() {
+		v.Bool = new(r.Bool())
+	}
+	if !r.Null() {
+		v.Int = new(int(r.Int(strconv.IntSize)))
+	}
+	if !r.Null() {
+		v.Small = new(uint8(r.Uint(8)))
+	}
+	if !r.Null() {
+		v.F32 = new(float32(r.Float(32)))
+	}
+	if !r.Null() {
+		v.Text = new(r.String())
+	}
+	if !r.Null() {
+		v.At = new(r.Time())
+	}
+	if !r.Null() {
+		v.Took = new(r.Duration())
+	}
+	if !r.Null() {
+		v.Point = new(Point)
+		r.BeginStruct()
+		twsReadPointColumns(r, v.Point)
+		r.EndStruct()
+	}
+	if !r.Null() {
+		v.Tree = new(Lists)
+		r.BeginStruct()
+		twsReadListsColumns(r, v.Tree)
+		r.EndStruct()
+	}
+}
+
 // twsTypePoint is the wire type of Point: fields in id order.
 func twsTypePoint() schemas.Type {
 	return schemas.Type{Kind: schemas.Struct, Name: "Point", Fields: []schemas.Field{
@@ -2026,6 +2218,14 @@ func twsReadPointJSON(r *codec.JSONReader, v *Point) {
 func twsAppendPointColumns(w tws.ColumnWriter, v *Point) {
 	w.Float(v.X)
 	w.Float(v.Y)
+}
+
+// twsReadPointColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadPointColumns(r tws.ColumnReader, v *Point) {
+	*v = Point{}
+	v.X = r.Float(64)
+	v.Y = r.Float(64)
 }
 
 // twsTypeScalars is the wire type of Scalars: fields in id order.
@@ -2283,6 +2483,30 @@ func twsAppendScalarsColumns(w tws.ColumnWriter, v *Scalars) {
 	w.Int(int64(v.Rune))
 }
 
+// twsReadScalarsColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadScalarsColumns(r tws.ColumnReader, v *Scalars) {
+	*v = Scalars{}
+	v.Bool = r.Bool()
+	v.Int = int(r.Int(strconv.IntSize))
+	v.Int8 = int8(r.Int(8))
+	v.Int16 = int16(r.Int(16))
+	v.Int32 = int32(r.Int(32))
+	v.Int64 = r.Int(64)
+	v.Uint = uint(r.Uint(strconv.IntSize))
+	v.Uint8 = uint8(r.Uint(8))
+	v.Uint16 = uint16(r.Uint(16))
+	v.Uint32 = uint32(r.Uint(32))
+	v.Uint64 = r.Uint(64)
+	v.F32 = float32(r.Float(32))
+	v.F64 = r.Float(64)
+	v.Text = r.String()
+	v.Raw = r.Bytes()
+	v.At = r.Time()
+	v.Took = r.Duration()
+	v.Rune = rune(r.Int(32))
+}
+
 // TWSRow returns the generated codecs of Sparse as a row.
 func (*Sparse) TWSRow() *tws.Row[Sparse] {
 	return &tws.Row[Sparse]{
@@ -2293,6 +2517,7 @@ func (*Sparse) TWSRow() *tws.Row[Sparse] {
 		AppendJSON:    twsAppendSparseJSON,
 		DecodeJSON:    twsUnmarshalSparseJSON,
 		AppendColumns: twsAppendSparseColumns,
+		ReadColumns:   twsReadSparseColumns,
 	}
 }
 
@@ -2595,5 +2820,35 @@ func twsAppendSparseColumns(w tws.ColumnWriter, v *Sparse) {
 		w.Null()
 	} else {
 		w.String(*v.Note)
+	}
+}
+
+// twsReadSparseColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadSparseColumns(r tws.ColumnReader, v *Sparse) {
+	*v = Sparse{}
+	v.Flag = r.Bool()
+	v.Count = r.Int(64)
+	v.Ratio = float32(r.Float(32))
+	v.Name = r.String()
+	v.Raw = r.Bytes()
+	v.Tags = []string{}
+	r.BeginList()
+	for r.NextElem() {
+		v.Tags = append(v.Tags, r.String())
+	}
+	v.At = r.Time()
+	v.Took = r.Duration()
+	r.BeginStruct()
+	twsReadPointColumns(r, &v.Point)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadMixedColumns(r, &v.Mixed)
+	r.EndStruct()
+	r.BeginStruct()
+	twsReadListyColumns(r, &v.Listy)
+	r.EndStruct()
+	if !r.Null() {
+		v.Note = new(r.String())
 	}
 }

@@ -133,6 +133,7 @@ func (*Été) TWSRow() *tws.Row[Été] {
 		AppendJSON:    twsAppendÉtéJSON,
 		DecodeJSON:    twsUnmarshalÉtéJSON,
 		AppendColumns: twsAppendÉtéColumns,
+		ReadColumns:   twsReadÉtéColumns,
 	}
 }
 
@@ -258,4 +259,15 @@ func twsAppendÉtéColumns(w tws.ColumnWriter, v *Été) {
 	w.Bool(v.X世界)
 	w.String(v.Quoted)
 	w.String(v.Émoji)
+}
+
+// twsReadÉtéColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadÉtéColumns(r tws.ColumnReader, v *Été) {
+	*v = Été{}
+	v.Größe = r.Int(64)
+	v.Имя = r.String()
+	v.X世界 = r.Bool()
+	v.Quoted = r.String()
+	v.Émoji = r.String()
 }

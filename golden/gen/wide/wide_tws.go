@@ -493,6 +493,13 @@ func twsAppendInnerColumns(w tws.ColumnWriter, v *Inner) {
 	w.Int(int64(v.A))
 }
 
+// twsReadInnerColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadInnerColumns(r tws.ColumnReader, v *Inner) {
+	*v = Inner{}
+	v.A = int8(r.Int(8))
+}
+
 // TWSRow returns the generated codecs of Long as a row.
 func (*Long) TWSRow() *tws.Row[Long] {
 	return &tws.Row[Long]{
@@ -503,6 +510,7 @@ func (*Long) TWSRow() *tws.Row[Long] {
 		AppendJSON:    twsAppendLongJSON,
 		DecodeJSON:    twsUnmarshalLongJSON,
 		AppendColumns: twsAppendLongColumns,
+		ReadColumns:   twsReadLongColumns,
 	}
 }
 
@@ -749,6 +757,29 @@ func twsAppendLongColumns(w tws.ColumnWriter, v *Long) {
 	w.String(v.Loooooooooooooooooooooooooooooooooooooooong17)
 }
 
+// twsReadLongColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadLongColumns(r tws.ColumnReader, v *Long) {
+	*v = Long{}
+	v.Loooooooooooooooooooooooooooooooooooooooong1 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong2 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong3 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong4 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong5 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong6 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong7 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong8 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong9 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong10 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong11 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong12 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong13 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong14 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong15 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong16 = r.String()
+	v.Loooooooooooooooooooooooooooooooooooooooong17 = r.String()
+}
+
 // TWSRow returns the generated codecs of Row as a row.
 func (*Row) TWSRow() *tws.Row[Row] {
 	return &tws.Row[Row]{
@@ -759,6 +790,7 @@ func (*Row) TWSRow() *tws.Row[Row] {
 		AppendJSON:    twsAppendRowJSON,
 		DecodeJSON:    twsUnmarshalRowJSON,
 		AppendColumns: twsAppendRowColumns,
+		ReadColumns:   twsReadRowColumns,
 	}
 }
 
@@ -5294,5 +5326,476 @@ func twsAppendRowColumns(w tws.ColumnWriter, v *Row) {
 		w.BeginStruct()
 		twsAppendInnerColumns(w, v.F300)
 		w.EndStruct()
+	}
+}
+
+// twsReadRowColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadRowColumns(r tws.ColumnReader, v *Row) {
+	*v = Row{}
+	v.F001 = r.Bool()
+	v.F002 = int(r.Int(strconv.IntSize))
+	v.F003 = int8(r.Int(8))
+	v.F004 = int16(r.Int(16))
+	v.F005 = int32(r.Int(32))
+	v.F006 = r.Int(64)
+	v.F007 = uint(r.Uint(strconv.IntSize))
+	v.F008 = uint8(r.Uint(8))
+	v.F009 = uint16(r.Uint(16))
+	v.F010 = uint32(r.Uint(32))
+	v.F011 = r.Uint(64)
+	v.F012 = float32(r.Float(32))
+	v.F013 = r.Float(64)
+	v.F014 = r.String()
+	v.F015 = r.Bytes()
+	v.F016 = r.Time()
+	v.F017 = r.Duration()
+	if !r.Null() {
+		v.F018 = new(r.String())
+	}
+	v.F019 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F019 = append(v.F019, r.Int(64))
+	}
+	if !r.Null() {
+		v.F020 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F020)
+		r.EndStruct()
+	}
+	v.F021 = r.Bool()
+	v.F022 = int(r.Int(strconv.IntSize))
+	v.F023 = int8(r.Int(8))
+	v.F024 = int16(r.Int(16))
+	v.F025 = int32(r.Int(32))
+	v.F026 = r.Int(64)
+	v.F027 = uint(r.Uint(strconv.IntSize))
+	v.F028 = uint8(r.Uint(8))
+	v.F029 = uint16(r.Uint(16))
+	v.F030 = uint32(r.Uint(32))
+	v.F031 = r.Uint(64)
+	v.F032 = float32(r.Float(32))
+	v.F033 = r.Float(64)
+	v.F034 = r.String()
+	v.F035 = r.Bytes()
+	v.F036 = r.Time()
+	v.F037 = r.Duration()
+	if !r.Null() {
+		v.F038 = new(r.String())
+	}
+	v.F039 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F039 = append(v.F039, r.Int(64))
+	}
+	if !r.Null() {
+		v.F040 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F040)
+		r.EndStruct()
+	}
+	v.F041 = r.Bool()
+	v.F042 = int(r.Int(strconv.IntSize))
+	v.F043 = int8(r.Int(8))
+	v.F044 = int16(r.Int(16))
+	v.F045 = int32(r.Int(32))
+	v.F046 = r.Int(64)
+	v.F047 = uint(r.Uint(strconv.IntSize))
+	v.F048 = uint8(r.Uint(8))
+	v.F049 = uint16(r.Uint(16))
+	v.F050 = uint32(r.Uint(32))
+	v.F051 = r.Uint(64)
+	v.F052 = float32(r.Float(32))
+	v.F053 = r.Float(64)
+	v.F054 = r.String()
+	v.F055 = r.Bytes()
+	v.F056 = r.Time()
+	v.F057 = r.Duration()
+	if !r.Null() {
+		v.F058 = new(r.String())
+	}
+	v.F059 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F059 = append(v.F059, r.Int(64))
+	}
+	if !r.Null() {
+		v.F060 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F060)
+		r.EndStruct()
+	}
+	v.F061 = r.Bool()
+	v.F062 = int(r.Int(strconv.IntSize))
+	v.F063 = int8(r.Int(8))
+	v.F064 = int16(r.Int(16))
+	v.F065 = int32(r.Int(32))
+	v.F066 = r.Int(64)
+	v.F067 = uint(r.Uint(strconv.IntSize))
+	v.F068 = uint8(r.Uint(8))
+	v.F069 = uint16(r.Uint(16))
+	v.F070 = uint32(r.Uint(32))
+	v.F071 = r.Uint(64)
+	v.F072 = float32(r.Float(32))
+	v.F073 = r.Float(64)
+	v.F074 = r.String()
+	v.F075 = r.Bytes()
+	v.F076 = r.Time()
+	v.F077 = r.Duration()
+	if !r.Null() {
+		v.F078 = new(r.String())
+	}
+	v.F079 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F079 = append(v.F079, r.Int(64))
+	}
+	if !r.Null() {
+		v.F080 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F080)
+		r.EndStruct()
+	}
+	v.F081 = r.Bool()
+	v.F082 = int(r.Int(strconv.IntSize))
+	v.F083 = int8(r.Int(8))
+	v.F084 = int16(r.Int(16))
+	v.F085 = int32(r.Int(32))
+	v.F086 = r.Int(64)
+	v.F087 = uint(r.Uint(strconv.IntSize))
+	v.F088 = uint8(r.Uint(8))
+	v.F089 = uint16(r.Uint(16))
+	v.F090 = uint32(r.Uint(32))
+	v.F091 = r.Uint(64)
+	v.F092 = float32(r.Float(32))
+	v.F093 = r.Float(64)
+	v.F094 = r.String()
+	v.F095 = r.Bytes()
+	v.F096 = r.Time()
+	v.F097 = r.Duration()
+	if !r.Null() {
+		v.F098 = new(r.String())
+	}
+	v.F099 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F099 = append(v.F099, r.Int(64))
+	}
+	if !r.Null() {
+		v.F100 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F100)
+		r.EndStruct()
+	}
+	v.F101 = r.Bool()
+	v.F102 = int(r.Int(strconv.IntSize))
+	v.F103 = int8(r.Int(8))
+	v.F104 = int16(r.Int(16))
+	v.F105 = int32(r.Int(32))
+	v.F106 = r.Int(64)
+	v.F107 = uint(r.Uint(strconv.IntSize))
+	v.F108 = uint8(r.Uint(8))
+	v.F109 = uint16(r.Uint(16))
+	v.F110 = uint32(r.Uint(32))
+	v.F111 = r.Uint(64)
+	v.F112 = float32(r.Float(32))
+	v.F113 = r.Float(64)
+	v.F114 = r.String()
+	v.F115 = r.Bytes()
+	v.F116 = r.Time()
+	v.F117 = r.Duration()
+	if !r.Null() {
+		v.F118 = new(r.String())
+	}
+	v.F119 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F119 = append(v.F119, r.Int(64))
+	}
+	if !r.Null() {
+		v.F120 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F120)
+		r.EndStruct()
+	}
+	v.F121 = r.Bool()
+	v.F122 = int(r.Int(strconv.IntSize))
+	v.F123 = int8(r.Int(8))
+	v.F124 = int16(r.Int(16))
+	v.F125 = int32(r.Int(32))
+	v.F126 = r.Int(64)
+	v.F127 = uint(r.Uint(strconv.IntSize))
+	v.F128 = uint8(r.Uint(8))
+	v.F129 = uint16(r.Uint(16))
+	v.F130 = uint32(r.Uint(32))
+	v.F131 = r.Uint(64)
+	v.F132 = float32(r.Float(32))
+	v.F133 = r.Float(64)
+	v.F134 = r.String()
+	v.F135 = r.Bytes()
+	v.F136 = r.Time()
+	v.F137 = r.Duration()
+	if !r.Null() {
+		v.F138 = new(r.String())
+	}
+	v.F139 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F139 = append(v.F139, r.Int(64))
+	}
+	if !r.Null() {
+		v.F140 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F140)
+		r.EndStruct()
+	}
+	v.F141 = r.Bool()
+	v.F142 = int(r.Int(strconv.IntSize))
+	v.F143 = int8(r.Int(8))
+	v.F144 = int16(r.Int(16))
+	v.F145 = int32(r.Int(32))
+	v.F146 = r.Int(64)
+	v.F147 = uint(r.Uint(strconv.IntSize))
+	v.F148 = uint8(r.Uint(8))
+	v.F149 = uint16(r.Uint(16))
+	v.F150 = uint32(r.Uint(32))
+	v.F151 = r.Uint(64)
+	v.F152 = float32(r.Float(32))
+	v.F153 = r.Float(64)
+	v.F154 = r.String()
+	v.F155 = r.Bytes()
+	v.F156 = r.Time()
+	v.F157 = r.Duration()
+	if !r.Null() {
+		v.F158 = new(r.String())
+	}
+	v.F159 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F159 = append(v.F159, r.Int(64))
+	}
+	if !r.Null() {
+		v.F160 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F160)
+		r.EndStruct()
+	}
+	v.F161 = r.Bool()
+	v.F162 = int(r.Int(strconv.IntSize))
+	v.F163 = int8(r.Int(8))
+	v.F164 = int16(r.Int(16))
+	v.F165 = int32(r.Int(32))
+	v.F166 = r.Int(64)
+	v.F167 = uint(r.Uint(strconv.IntSize))
+	v.F168 = uint8(r.Uint(8))
+	v.F169 = uint16(r.Uint(16))
+	v.F170 = uint32(r.Uint(32))
+	v.F171 = r.Uint(64)
+	v.F172 = float32(r.Float(32))
+	v.F173 = r.Float(64)
+	v.F174 = r.String()
+	v.F175 = r.Bytes()
+	v.F176 = r.Time()
+	v.F177 = r.Duration()
+	if !r.Null() {
+		v.F178 = new(r.String())
+	}
+	v.F179 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F179 = append(v.F179, r.Int(64))
+	}
+	if !r.Null() {
+		v.F180 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F180)
+		r.EndStruct()
+	}
+	v.F181 = r.Bool()
+	v.F182 = int(r.Int(strconv.IntSize))
+	v.F183 = int8(r.Int(8))
+	v.F184 = int16(r.Int(16))
+	v.F185 = int32(r.Int(32))
+	v.F186 = r.Int(64)
+	v.F187 = uint(r.Uint(strconv.IntSize))
+	v.F188 = uint8(r.Uint(8))
+	v.F189 = uint16(r.Uint(16))
+	v.F190 = uint32(r.Uint(32))
+	v.F191 = r.Uint(64)
+	v.F192 = float32(r.Float(32))
+	v.F193 = r.Float(64)
+	v.F194 = r.String()
+	v.F195 = r.Bytes()
+	v.F196 = r.Time()
+	v.F197 = r.Duration()
+	if !r.Null() {
+		v.F198 = new(r.String())
+	}
+	v.F199 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F199 = append(v.F199, r.Int(64))
+	}
+	if !r.Null() {
+		v.F200 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F200)
+		r.EndStruct()
+	}
+	v.F201 = r.Bool()
+	v.F202 = int(r.Int(strconv.IntSize))
+	v.F203 = int8(r.Int(8))
+	v.F204 = int16(r.Int(16))
+	v.F205 = int32(r.Int(32))
+	v.F206 = r.Int(64)
+	v.F207 = uint(r.Uint(strconv.IntSize))
+	v.F208 = uint8(r.Uint(8))
+	v.F209 = uint16(r.Uint(16))
+	v.F210 = uint32(r.Uint(32))
+	v.F211 = r.Uint(64)
+	v.F212 = float32(r.Float(32))
+	v.F213 = r.Float(64)
+	v.F214 = r.String()
+	v.F215 = r.Bytes()
+	v.F216 = r.Time()
+	v.F217 = r.Duration()
+	if !r.Null() {
+		v.F218 = new(r.String())
+	}
+	v.F219 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F219 = append(v.F219, r.Int(64))
+	}
+	if !r.Null() {
+		v.F220 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F220)
+		r.EndStruct()
+	}
+	v.F221 = r.Bool()
+	v.F222 = int(r.Int(strconv.IntSize))
+	v.F223 = int8(r.Int(8))
+	v.F224 = int16(r.Int(16))
+	v.F225 = int32(r.Int(32))
+	v.F226 = r.Int(64)
+	v.F227 = uint(r.Uint(strconv.IntSize))
+	v.F228 = uint8(r.Uint(8))
+	v.F229 = uint16(r.Uint(16))
+	v.F230 = uint32(r.Uint(32))
+	v.F231 = r.Uint(64)
+	v.F232 = float32(r.Float(32))
+	v.F233 = r.Float(64)
+	v.F234 = r.String()
+	v.F235 = r.Bytes()
+	v.F236 = r.Time()
+	v.F237 = r.Duration()
+	if !r.Null() {
+		v.F238 = new(r.String())
+	}
+	v.F239 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F239 = append(v.F239, r.Int(64))
+	}
+	if !r.Null() {
+		v.F240 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F240)
+		r.EndStruct()
+	}
+	v.F241 = r.Bool()
+	v.F242 = int(r.Int(strconv.IntSize))
+	v.F243 = int8(r.Int(8))
+	v.F244 = int16(r.Int(16))
+	v.F245 = int32(r.Int(32))
+	v.F246 = r.Int(64)
+	v.F247 = uint(r.Uint(strconv.IntSize))
+	v.F248 = uint8(r.Uint(8))
+	v.F249 = uint16(r.Uint(16))
+	v.F250 = uint32(r.Uint(32))
+	v.F251 = r.Uint(64)
+	v.F252 = float32(r.Float(32))
+	v.F253 = r.Float(64)
+	v.F254 = r.String()
+	v.F255 = r.Bytes()
+	v.F256 = r.Time()
+	v.F257 = r.Duration()
+	if !r.Null() {
+		v.F258 = new(r.String())
+	}
+	v.F259 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F259 = append(v.F259, r.Int(64))
+	}
+	if !r.Null() {
+		v.F260 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F260)
+		r.EndStruct()
+	}
+	v.F261 = r.Bool()
+	v.F262 = int(r.Int(strconv.IntSize))
+	v.F263 = int8(r.Int(8))
+	v.F264 = int16(r.Int(16))
+	v.F265 = int32(r.Int(32))
+	v.F266 = r.Int(64)
+	v.F267 = uint(r.Uint(strconv.IntSize))
+	v.F268 = uint8(r.Uint(8))
+	v.F269 = uint16(r.Uint(16))
+	v.F270 = uint32(r.Uint(32))
+	v.F271 = r.Uint(64)
+	v.F272 = float32(r.Float(32))
+	v.F273 = r.Float(64)
+	v.F274 = r.String()
+	v.F275 = r.Bytes()
+	v.F276 = r.Time()
+	v.F277 = r.Duration()
+	if !r.Null() {
+		v.F278 = new(r.String())
+	}
+	v.F279 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F279 = append(v.F279, r.Int(64))
+	}
+	if !r.Null() {
+		v.F280 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F280)
+		r.EndStruct()
+	}
+	v.F281 = r.Bool()
+	v.F282 = int(r.Int(strconv.IntSize))
+	v.F283 = int8(r.Int(8))
+	v.F284 = int16(r.Int(16))
+	v.F285 = int32(r.Int(32))
+	v.F286 = r.Int(64)
+	v.F287 = uint(r.Uint(strconv.IntSize))
+	v.F288 = uint8(r.Uint(8))
+	v.F289 = uint16(r.Uint(16))
+	v.F290 = uint32(r.Uint(32))
+	v.F291 = r.Uint(64)
+	v.F292 = float32(r.Float(32))
+	v.F293 = r.Float(64)
+	v.F294 = r.String()
+	v.F295 = r.Bytes()
+	v.F296 = r.Time()
+	v.F297 = r.Duration()
+	if !r.Null() {
+		v.F298 = new(r.String())
+	}
+	v.F299 = []int64{}
+	r.BeginList()
+	for r.NextElem() {
+		v.F299 = append(v.F299, r.Int(64))
+	}
+	if !r.Null() {
+		v.F300 = new(Inner)
+		r.BeginStruct()
+		twsReadInnerColumns(r, v.F300)
+		r.EndStruct()
 	}
 }

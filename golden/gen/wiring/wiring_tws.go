@@ -65,6 +65,7 @@ func (*Count) TWSRow() *tws.Row[Count] {
 		AppendJSON:    twsAppendCountJSON,
 		DecodeJSON:    twsUnmarshalCountJSON,
 		AppendColumns: twsAppendCountColumns,
+		ReadColumns:   twsReadCountColumns,
 	}
 }
 
@@ -135,6 +136,13 @@ func twsAppendCountColumns(w tws.ColumnWriter, v *Count) {
 	w.Int(v.N)
 }
 
+// twsReadCountColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadCountColumns(r tws.ColumnReader, v *Count) {
+	*v = Count{}
+	v.N = r.Int(64)
+}
+
 // TWSRow returns the generated codecs of Event as a row.
 func (*Event) TWSRow() *tws.Row[Event] {
 	return &tws.Row[Event]{
@@ -145,6 +153,7 @@ func (*Event) TWSRow() *tws.Row[Event] {
 		AppendJSON:    twsAppendEventJSON,
 		DecodeJSON:    twsUnmarshalEventJSON,
 		AppendColumns: twsAppendEventColumns,
+		ReadColumns:   twsReadEventColumns,
 	}
 }
 
@@ -224,4 +233,12 @@ func twsUnmarshalEventJSON(src []byte, v *Event) error {
 func twsAppendEventColumns(w tws.ColumnWriter, v *Event) {
 	w.Int(v.ID)
 	w.String(v.Text)
+}
+
+// twsReadEventColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadEventColumns(r tws.ColumnReader, v *Event) {
+	*v = Event{}
+	v.ID = r.Int(64)
+	v.Text = r.String()
 }

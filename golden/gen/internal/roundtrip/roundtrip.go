@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tws-go/tws/codec"
 	tws "github.com/tws-go/tws/runtime"
@@ -236,6 +237,15 @@ func checkColumns[T any](t *testing.T, row *tws.Row[T], v *T) {
 	}
 	if len(names) != len(row.Columns) {
 		t.Fatalf("columns: a name occurs twice in %v", row.Columns)
+	}
+	got := Random[T](7) // must be overwritten
+	p := &player{calls: w.calls}
+	row.ReadColumns(p, &got)
+	if p.err != nil || len(p.calls) > 0 {
+		t.Fatalf("reading columns: %v, %d calls not taken of %v", p.err, len(p.calls), w.calls)
+	}
+	if diff := cmp.Diff(*v, got, exported, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("columns: another value came back (-want +got):\n%s", diff)
 	}
 }
 
