@@ -86,12 +86,11 @@ type ColumnReader interface {
 	Uint(bits int) uint64
 	Float(bits int) float64
 	String() string
-	// Bytes returns bytes that belong to the caller. They are nil only after an
-	// error.
+	// Bytes returns bytes that belong to the caller, nil if the column is null.
 	Bytes() []byte
 	Time() time.Time
 	Duration() time.Duration
-	// BeginList opens a list. NextElem reports whether an element follows, and
+	// BeginList opens a list; null is an empty one. NextElem reports whether an element follows, and
 	// closes the list if none does.
 	BeginList()
 	NextElem() bool

@@ -69,8 +69,11 @@ type addAction struct {
 // of an artefact's Sum.
 const sumTag = "tws.sum"
 
+// removeAction takes a file out of the table. Without a data change, the same rows
+// stand in another file.
 type removeAction struct {
-	Path string `json:"path"`
+	Path       string `json:"path"`
+	DataChange bool   `json:"dataChange"`
 }
 
 // engine is the name under which this package appears in the log.
@@ -155,8 +158,10 @@ func decodeAction(text []byte) (action, error) {
 		case "txn":
 			err = into(body, &a.Txn)
 		case "add":
+			a.Add = &addAction{DataChange: true} // unless it says otherwise
 			err = into(body, &a.Add)
 		case "remove":
+			a.Remove = &removeAction{DataChange: true}
 			err = into(body, &a.Remove)
 		}
 		if err != nil {

@@ -22,6 +22,9 @@ type column struct {
 	// nullable says whether the column may hold null. Fields are always
 	// nullable, list elements only where the type is optional.
 	nullable bool
+	// optional says, of a row type's column, that its Go type has a value for
+	// null.
+	optional bool
 	// metadata is what a table's schema says about a field beside its type.
 	metadata metadata
 	// children are the fields of a struct, or the one element of a list.
@@ -82,7 +85,7 @@ func columnOf(name, path string, t schemas.Type, nullable bool, depth int) (*col
 	if depth > maxDepth {
 		return nil, fmt.Errorf("column %s is nested more than %d levels deep", path, maxDepth)
 	}
-	c := &column{name: name, kind: t.Kind, nullable: nullable}
+	c := &column{name: name, kind: t.Kind, nullable: nullable, optional: t.Optional || t.Kind == schemas.List || t.Kind == schemas.Bytes}
 	switch {
 	case t.Kind == schemas.Struct:
 		children, err := columnsOf(path, t.Fields, depth)

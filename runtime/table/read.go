@@ -76,7 +76,7 @@ func readFile(ctx context.Context, dir string, add addAction, row *column, each 
 	r := &rowCursor{values: make([][]parquet.Value, bound.leaves), at: make([]int, bound.leaves)}
 	var text []byte
 	for _, group := range f.parquet.RowGroups() {
-		err := eachRow(ctx, group, func(row parquet.Row) error {
+		err := eachRow(ctx, group, 0, group.NumRows(), func(row parquet.Row) error {
 			err := guard(func() (err error) {
 				r.start(row)
 				text, err = bound.appendJSON(text[:0], r, 0)
@@ -94,18 +94,23 @@ func readFile(ctx context.Context, dir string, add addAction, row *column, each 
 	return nil
 }
 
-// eachRow calls f with the rows of a row group.
-func eachRow(ctx context.Context, group parquet.RowGroup, f func(parquet.Row) error) (err error) {
+// eachRow calls f with the rows [from, to) of a row group.
+func eachRow(ctx context.Context, group parquet.RowGroup, from, to int64, f func(parquet.Row) error) (err error) {
 	rows := group.Rows()
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	if from > 0 {
+		if err := guard(func() error { return rows.SeekToRow(from) }); err != nil {
+			return err
+		}
+	}
 	buffer := make([]parquet.Row, 64)
-	for read := int64(0); ; {
+	for at := from; at < to; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var n int
 		err := guard(func() (err error) {
-			n, err = rows.ReadRows(buffer)
+			n, err = rows.ReadRows(buffer[:min(to-at, int64(len(buffer)))])
 			return err
 		})
 		for _, row := range buffer[:n] {
@@ -113,16 +118,17 @@ func eachRow(ctx context.Context, group parquet.RowGroup, f func(parquet.Row) er
 				return err
 			}
 		}
-		read += int64(n)
+		at += int64(n)
 		switch {
-		case errors.Is(err, io.EOF) && read != group.NumRows():
-			return fmt.Errorf("the file ends after %d of %d rows", read, group.NumRows())
-		case errors.Is(err, io.EOF):
+		case at == to:
 			return nil
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("the file ends after %d of %d rows", at, group.NumRows())
 		case err != nil:
 			return err
 		}
 	}
+	return nil
 }
 
 // guard turns a panic into an error: on damaged files parquet-go may panic.

@@ -50,6 +50,11 @@ func bind(c *column, node *parquet.Column, next *int) (*storedColumn, error) {
 		s.repeated = node.Columns()[0]
 		elem, err = bind(c.children[0], s.repeated.Columns()[0], next)
 		s.children = []*storedColumn{elem}
+	case c.kind == schemas.List && isMap(node):
+		var elem *storedColumn
+		s.repeated = node.Columns()[0]
+		elem, err = bind(c.children[0], s.repeated, next)
+		s.children = []*storedColumn{elem}
 	case c.kind != schemas.Struct && c.kind != schemas.List && node.Leaf():
 		*next++
 		err = s.bindScalar()
@@ -67,6 +72,16 @@ func isList(node *parquet.Column) bool {
 	}
 	repeated := node.Columns()[0]
 	return repeated.Repeated() && !repeated.Leaf() && len(repeated.Columns()) == 1
+}
+
+// isMap reports whether a node is a map, which is read as a list of its entries:
+// structs of key and value. The logs of other writers have maps, rows do not.
+func isMap(node *parquet.Column) bool {
+	if node.Leaf() || len(node.Columns()) != 1 {
+		return false
+	}
+	repeated := node.Columns()[0]
+	return repeated.Repeated() && !repeated.Leaf() && len(repeated.Columns()) == 2 && repeated.Column("key") != nil
 }
 
 func (s *storedColumn) bindFields(next *int) error {
@@ -114,9 +129,9 @@ func (s *storedColumn) bindScalar() error {
 	switch s.col.kind {
 	case schemas.Bool:
 		fits = have == parquet.Boolean
-	case schemas.Int8, schemas.Int16, schemas.Int32:
+	case schemas.Int8, schemas.Int16, schemas.Int32, schemas.Uint8, schemas.Uint16:
 		fits = have == parquet.Int32
-	case schemas.Int64, schemas.Duration:
+	case schemas.Int64, schemas.Uint32, schemas.Duration:
 		fits = have == parquet.Int64
 	case schemas.Uint64, schemas.Bytes:
 		fits = have == parquet.FixedLenByteArray || have == parquet.ByteArray

@@ -83,11 +83,18 @@ func (s *Store) Open(ctx context.Context, spec stream.TableSpec, unit stream.Uni
 
 // checkOpen refuses names that cannot be a folder's or an application's.
 func checkOpen(spec stream.TableSpec, unit stream.Unit) error {
-	if spec.Name == "" || strings.ContainsAny(spec.Name, "/\\\x00") || strings.HasPrefix(spec.Name, ".") || strings.HasPrefix(spec.Name, "_") {
-		return fmt.Errorf("table: the name %q cannot be a table's: it must be the name of a folder and not start with '.' or '_'", spec.Name)
+	if err := checkTableName(spec.Name); err != nil {
+		return err
 	}
 	if unit.Checkpoint == "" || unit.Flow == "" {
 		return fmt.Errorf("table: open %s: the commit unit %q lacks a checkpoint or a flow", spec.Name, unit)
+	}
+	return nil
+}
+
+func checkTableName(name string) error {
+	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+		return fmt.Errorf("table: the name %q cannot be a table's: it must be the name of a folder and not start with '.' or '_'", name)
 	}
 	return nil
 }
