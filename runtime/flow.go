@@ -18,6 +18,7 @@ type Flow struct {
 	name     string
 	pipeline *Pipeline
 	sources  []engine.Source
+	reads    []any // the tables among the sources, as the pipeline knows them
 	stages   []*engine.Stage
 	nodes    []anyNode
 	errs     []error

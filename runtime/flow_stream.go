@@ -96,8 +96,13 @@ func ReadBounded[T any](f *Flow, s BoundedSource[T]) Bounded[T] {
 }
 
 func read[T any](f *Flow, s Source[T]) *node[T] {
+	name, known := s.SourceName(), s.SourceName()
+	if t, ok := s.(*StreamingTable[T]); ok {
+		s, known = t.in(f)
+		name = s.SourceName()
+	}
 	if replace := f.pipeline.options.ReplaceSource; replace != nil {
-		s = replaced[T](s.SourceName(), replace(s.SourceName(), reflect.TypeFor[T]()))
+		s = replaced[T](name, replace(known, reflect.TypeFor[T]()))
 	}
 	n := newNode[T](f)
 	f.sources = append(f.sources, &source[T]{source: s, node: n})

@@ -62,7 +62,8 @@ type Options struct {
 	// damage what a process crash does not.
 	NoSync bool
 	// ReplaceSource, if set, returns a Source of the row type to read instead of
-	// the source of that name, or nil for a source without rows. For tests.
+	// the source of that name, or nil for a source without rows. A table that is
+	// not declared to the pipeline has the name "". For tests.
 	ReplaceSource func(name string, row reflect.Type) any
 }
 
@@ -108,7 +109,15 @@ type flowSpec struct {
 	once bool
 	// target says what the flow writes, once all tables are declared.
 	target func() string
-	build  func() (*engine.Flow, error)
+	build  func() (*builtFlow, error)
+	// writes is the target itself, by which a flow that reads it is found.
+	writes any
+}
+
+// builtFlow is a flow as the engine runs it, with the tables it reads.
+type builtFlow struct {
+	*engine.Flow
+	reads []any
 }
 
 // NewPipeline returns a pipeline without flows. Generated code adds the flows of
@@ -176,7 +185,8 @@ func addFlow[T, B any](p *Pipeline, target Target[T], name string, once bool, fn
 	p.flows = append(p.flows, flowSpec{
 		name: name, once: once,
 		target: func() string { return target.targetName(p) },
-		build:  func() (*engine.Flow, error) { return buildFlow(p, target, name, fn) },
+		build:  func() (*builtFlow, error) { return buildFlow(p, target, name, fn) },
+		writes: target,
 	})
 }
 
@@ -201,7 +211,7 @@ func callFlow[T, B any](f *Flow, fn func(*Flow) S[T, B]) (s S[T, B], err error) 
 }
 
 // buildFlow calls the flow function and connects its last stream to the target.
-func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Flow) S[T, B]) (*engine.Flow, error) {
+func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Flow) S[T, B]) (*builtFlow, error) {
 	f := &Flow{name: name, pipeline: p}
 	var writer stream.Writer[T]
 	last, err := callFlow(f, fn)
@@ -229,5 +239,5 @@ func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Fl
 		writer = w
 		return w, err
 	}
-	return built, nil
+	return &builtFlow{Flow: built, reads: f.reads}, nil
 }

@@ -49,11 +49,11 @@ func (p *Pipeline) Open(ctx context.Context) (*Runner, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	for i, f := range flows {
-		u, err := engine.OpenUnit(ctx, c, f, config)
+		u, err := engine.OpenUnit(ctx, c, f.Flow, config)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		r.units = append(r.units, unit{Unit: u, once: p.flows[i].once})
+		r.units = append(r.units, unit{Unit: u, once: p.flows[i].once, after: p.writersOf(f)})
 	}
 	return r, nil
 }
@@ -84,10 +84,10 @@ func (r *Runner) warnRenamed() error {
 }
 
 // build calls every flow function and checks all configuration.
-func (p *Pipeline) build() ([]*engine.Flow, engine.Config, error) {
+func (p *Pipeline) build() ([]*builtFlow, engine.Config, error) {
 	config, errs := p.conf.engineConf()
 	errs = append(errs, p.errs...)
-	var flows []*engine.Flow
+	var flows []*builtFlow
 	for _, spec := range p.flows {
 		f, err := spec.build()
 		if err != nil {
@@ -101,6 +101,9 @@ func (p *Pipeline) build() ([]*engine.Flow, engine.Config, error) {
 	}
 	if len(errs) == 0 {
 		errs = p.conf.unread()
+	}
+	if len(errs) == 0 {
+		errs = p.checkCircles(flows)
 	}
 	o := p.options
 	if o.Trigger.byInterval && o.Trigger.interval <= 0 {
@@ -128,13 +131,18 @@ type Runner struct {
 type unit struct {
 	*engine.Unit
 	once bool
+	// after are the numbers of the flows that write what this one reads.
+	after []int
 }
 
-// Run runs all flows as the pipeline's trigger says; see [Pipeline.Run]. It may be
+// Run runs all flows as the pipeline's trigger says; see [Pipeline.Run]. With
+// [AvailableNow], a flow that reads a table begins when the flows that write the
+// table have ended, so that one run carries rows all the way. It may be
 // called again when it has returned nil; after an error the runner can only be
 // closed.
 func (r *Runner) Run(ctx context.Context) error {
-	return r.each(ctx, func(hard context.Context, stop <-chan struct{}, u unit) error {
+	inOrder := !r.pipeline.options.Trigger.byInterval
+	return r.each(ctx, inOrder, func(hard context.Context, stop <-chan struct{}, u unit) error {
 		switch {
 		case u.once:
 			return u.RunOnce(hard, stop)
@@ -147,9 +155,10 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // Drain runs all flows until everything that is there has been read and all due
-// timers have fired, whatever the trigger.
+// timers have fired, whatever the trigger; flows that read tables begin as with
+// [AvailableNow].
 func (r *Runner) Drain(ctx context.Context) error {
-	return r.each(ctx, func(hard context.Context, stop <-chan struct{}, u unit) error {
+	return r.each(ctx, true, func(hard context.Context, stop <-chan struct{}, u unit) error {
 		if u.once {
 			return u.RunOnce(hard, stop)
 		}
@@ -159,16 +168,30 @@ func (r *Runner) Drain(ctx context.Context) error {
 
 // each works on all flows at once. Cancelling ctx, or a flow that fails, asks the
 // flows to stop after the epoch they are in; the context they work with ends only
-// when the grace period has passed.
-func (r *Runner) each(ctx context.Context, do func(hard context.Context, stop <-chan struct{}, u unit) error) error {
+// when the grace period has passed. inOrder says that a flow waits for those that
+// write what it reads.
+func (r *Runner) each(ctx context.Context, inOrder bool, do func(hard context.Context, stop <-chan struct{}, u unit) error) error {
 	hard, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
 	group, soft := errgroup.WithContext(ctx)
 	done := make(chan struct{})
 	defer close(done)
 	go r.graceful(soft, done, abort)
-	for _, u := range r.units {
-		group.Go(func() error { return do(hard, soft.Done(), u) })
+	ended := make([]chan struct{}, len(r.units))
+	for i := range ended {
+		ended[i] = make(chan struct{})
+	}
+	for i, u := range r.units {
+		group.Go(func() error {
+			if inOrder && !u.await(ended, soft.Done()) {
+				return nil
+			}
+			err := do(hard, soft.Done(), u)
+			if err == nil {
+				close(ended[i]) // after an error the others stop
+			}
+			return err
+		})
 	}
 	finished := make(chan error, 1)
 	go func() { finished <- group.Wait() }()
@@ -181,6 +204,23 @@ func (r *Runner) each(ctx context.Context, do func(hard context.Context, stop <-
 	case <-r.stuck(hard, done):
 		r.abandoned = true
 		return fmt.Errorf("%w (a callback does not return; the process must end)", context.Cause(hard))
+	}
+}
+
+// await waits until the flows have ended that write what this one reads. It returns
+// false if the run is to stop.
+func (u unit) await(ended []chan struct{}, stop <-chan struct{}) bool {
+	for _, i := range u.after {
+		select {
+		case <-ended[i]:
+		case <-stop:
+		}
+	}
+	select {
+	case <-stop:
+		return len(u.after) == 0 // others are told by their unit
+	default:
+		return true
 	}
 }
 

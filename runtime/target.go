@@ -2,7 +2,6 @@ package tws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -19,7 +18,8 @@ type Target[T any] interface {
 
 // StreamingTable is a table that flows append to: a Delta table in the
 // pipeline's table folder, which any Delta reader opens. Declare it as a package
-// variable with the directive //tws:table and pass it by address.
+// variable with the directive //tws:table and pass it by address. It is a
+// [Target] of flows, and a [Source] of the rows that are appended to it.
 type StreamingTable[T any] struct {
 	_ [0]func(T)
 	_ byte // a type without size would let two variables have one address
@@ -33,7 +33,10 @@ type TableOptions struct {
 
 // TableStore opens the tables of a pipeline.
 type TableStore interface {
+	// Open opens a table to be written by a commit unit.
 	Open(ctx context.Context, spec stream.TableSpec, unit stream.Unit) (stream.TableSink, error)
+	// OpenReader opens a table to be read. It need not exist yet.
+	OpenReader(ctx context.Context, spec stream.TableSpec) (stream.TableReader, error)
 }
 
 // AddTable declares a table to the pipeline. Generated code calls it.
@@ -61,7 +64,7 @@ func (t *StreamingTable[T]) openTarget(ctx context.Context, p *Pipeline, unit st
 		return nil, errNotGenerated("row type " + reflect.TypeFor[T]().String())
 	}
 	if p.options.Tables == nil {
-		return nil, errors.New("tws: the pipeline has no table folder: set Options.Tables, or --tables on the command line")
+		return nil, errNoTables()
 	}
 	sink, err := p.options.Tables.Open(ctx, stream.TableSpec{Name: o.Name, Comment: o.Comment, Columns: row.Columns}, unit)
 	if err != nil {

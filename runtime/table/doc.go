@@ -8,7 +8,8 @@
 // not part of the table. A commit unit opens a table as a [stream.TableSink].
 // For each attempt at an epoch the sink takes rows, lane by lane, into column
 // buffers; Prepare writes them to new data files; Publish adds the files of the
-// decided attempt to the log, together with the unit's progress.
+// decided attempt to the log, together with the unit's progress. Opened as a
+// [stream.TableReader], a table is a source of the rows that its versions add.
 //
 //	<table>/part-<epoch>-<attempt>-<uuid>.c<n>.snappy.parquet
 //	<table>/_delta_log/<version>.json

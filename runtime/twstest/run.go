@@ -20,6 +20,7 @@ type harness struct {
 	options tws.Options
 	inputs  map[inputName]*input
 	declare func(*tws.Pipeline)
+	tables  []func(*tws.Pipeline) // declare tables
 	runner  *tws.Runner
 }
 
@@ -99,6 +100,9 @@ func (h *harness) run(ctx context.Context, steps []Step) error {
 func (h *harness) open(ctx context.Context) error {
 	h.t.Helper()
 	p := tws.NewPipeline(h.options)
+	for _, register := range h.tables {
+		tws.DeclareTables(p, register)
+	}
 	h.declare(p)
 	r, err := p.Open(ctx)
 	if err != nil {
@@ -111,6 +115,9 @@ func (h *harness) open(ctx context.Context) error {
 // replace gives a source the test's rows: those for its name, else those for any
 // source of its row type.
 func (h *harness) replace(name string, row reflect.Type) any {
+	if name == "" {
+		return h.replaceTable(row)
+	}
 	in := h.inputs[inputName{name, row}]
 	if in == nil {
 		in = h.inputs[inputName{"", row}]
@@ -123,6 +130,27 @@ func (h *harness) replace(name string, row reflect.Type) any {
 	}
 	in.used = name
 	return in.rows
+}
+
+// replaceTable gives a table whose name is not known the test's rows of its type, if
+// there is no doubt which.
+func (h *harness) replaceTable(row reflect.Type) any {
+	const table = "(a table)"
+	var found *input
+	for name, in := range h.inputs {
+		if name.row != row || in.used != "" && in.used != table {
+			continue
+		}
+		if found != nil {
+			h.t.Fatalf("twstest: the flow reads a table of %s, and there are rows for several sources of that type: say with Tables(Register) which table is which", row)
+		}
+		found = in
+	}
+	if found == nil {
+		return nil
+	}
+	found.used = table
+	return found.rows
 }
 
 // checkInputs fails for rows that no source of the flow takes.

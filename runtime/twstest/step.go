@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/stream/memory"
 )
 
@@ -46,6 +47,13 @@ func RowsTo[R any](source string, rows ...R) Step {
 			return nil
 		},
 	}
+}
+
+// Tables makes the tables of an annotated package known by their names; register is
+// its generated Register. A flow that reads a table takes the rows of [Rows] and
+// [RowsTo] without it, as long as those are the only rows of their type.
+func Tables(register func(*tws.Pipeline)) Step {
+	return Step{setUp: func(h *harness) { h.tables = append(h.tables, register) }}
 }
 
 // Advance moves the clock. Timers that come due fire, all in one epoch, at the
