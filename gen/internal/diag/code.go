@@ -119,10 +119,10 @@ The option does not exist, or not here. A processor takes time and output, a
 value, list or map state takes ttl, a timer takes none. Directives: table and
 sink take name; flow takes target, name and once.`},
 	{OptionValue, "invalid option value", `
-time is none or processing; event is reserved for event time, and a pipeline
-with it does not start in this version. output is append or update. ttl is a
-duration above zero in whole microseconds with a unit (ttl=90s, ttl=1h30m,
-ttl=24h); for no time to live leave the option out.`},
+time is none, processing or event; event needs WithWatermark in the flow.
+output is append or update. ttl is a duration above zero in whole microseconds
+with a unit (ttl=90s, ttl=1h30m, ttl=24h); for no time to live leave the option
+out.`},
 	{Name, "invalid name", `
 Names of processors, states, timers, tables, sinks and flows are letters,
 digits, _ and -, begin with a letter, and are at most 255 bytes long: they

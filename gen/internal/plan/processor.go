@@ -292,10 +292,9 @@ func (pl *planner) processorTag(p *Processor, spec *ast.TypeSpec, marker *ast.Fi
 		for _, o := range tag.Options {
 			switch o.Key {
 			case "time":
-				// Event time is accepted, but nothing runs it yet.
-				pl.choice(o, &p.Schema.TimeMode, []string{schemas.TimeEvent}, schemas.TimeNone, schemas.TimeProcessing)
+				pl.choice(o, &p.Schema.TimeMode, schemas.TimeNone, schemas.TimeProcessing, schemas.TimeEvent)
 			case "output":
-				pl.choice(o, &p.Schema.OutputMode, nil, schemas.OutputAppend, schemas.OutputUpdate)
+				pl.choice(o, &p.Schema.OutputMode, schemas.OutputAppend, schemas.OutputUpdate)
 			default:
 				pl.unknownOption(o, "a processor", "time", "output")
 			}
@@ -305,10 +304,9 @@ func (pl *planner) processorTag(p *Processor, spec *ast.TypeSpec, marker *ast.Fi
 		unique.take(pos, p.Schema.Name)
 }
 
-// choice sets an option that is one of a few words; reserved ones are accepted
-// and not advised.
-func (pl *planner) choice(o annot.Option, value *string, reserved []string, allowed ...string) {
-	if slices.Contains(allowed, o.Value) || slices.Contains(reserved, o.Value) {
+// choice sets an option that is one of a few words.
+func (pl *planner) choice(o annot.Option, value *string, allowed ...string) {
+	if slices.Contains(allowed, o.Value) {
 		*value = o.Value
 		return
 	}
