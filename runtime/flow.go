@@ -20,8 +20,12 @@ type Flow struct {
 	sources  []engine.Source
 	reads    []any // the tables among the sources, as the pipeline knows them
 	stages   []*engine.Stage
-	nodes    []anyNode
-	errs     []error
+	// watermark is nil if the flow has none; sourceTimes says that it is made of
+	// the source's timestamps.
+	watermark   *engine.Watermark
+	sourceTimes bool
+	nodes       []anyNode
+	errs        []error
 }
 
 // Name returns the flow's name, which is its checkpoint's identity.
@@ -120,7 +124,7 @@ func (f *Flow) build() (*engine.Flow, error) {
 	if err := errors.Join(f.errs...); err != nil {
 		return nil, fmt.Errorf("tws: flow %s: %w", f.name, err)
 	}
-	return &engine.Flow{Name: f.name, Sources: f.sources, Stages: f.stages}, nil
+	return &engine.Flow{Name: f.name, Sources: f.sources, Watermark: f.watermark, Stages: f.stages}, nil
 }
 
 // validName reports whether a name can be part of a checkpoint's paths.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"time"
 
 	"github.com/tws-go/tws/runtime/internal/engine"
 	"github.com/tws-go/tws/runtime/stream"
@@ -34,6 +35,8 @@ type S[T, B any] struct {
 type node[T any] struct {
 	flow     *Flow
 	consumer func(lane int) push[T]
+	timed    bool   // WithWatermark lies before it
+	after    string // the processor before it, if there is one
 }
 
 // push hands a row on, with what goes with it. Both belong to the caller.
@@ -46,6 +49,14 @@ type rowMeta struct {
 	key []byte
 	// null says that the row stands for its key having no value any more.
 	null bool
+
+	// partition is the source's partition that the row is of, and time its
+	// timestamp there, as far as the flow's watermark asks for them.
+	partition int32
+	time      time.Time
+	// events knows of the row's event time, eventMicros; nil if it has none.
+	events      *engine.EventLane
+	eventMicros int64
 }
 
 // anyNode is a node of any row type.
@@ -154,7 +165,9 @@ func (emptyReader[T]) Close() error { return nil }
 // Map applies fn to every row. fn must depend on nothing but the row, and must
 // be safe for concurrent use.
 func Map[T, U, B any](s S[T, B], fn func(T) U) S[U, B] {
-	out := newNode[U](s.made("Map").flow)
+	in := s.made("Map")
+	out := newNode[U](in.flow)
+	out.timed, out.after = in.timed, in.after
 	s.consume(func(lane int) push[T] {
 		down := out.consumer(lane)
 		var mapped U
@@ -196,13 +209,21 @@ func (s *source[T]) Open(ctx context.Context, env engine.SourceEnv) (engine.Read
 	if err != nil {
 		return nil, err
 	}
-	return &reader[T]{Reader: r, push: s.node.consumer(env.Lane)}, nil
+	f := s.node.flow
+	partitioned, _ := r.(stream.Partitioned)
+	return &reader[T]{
+		Reader: r, push: s.node.consumer(env.Lane), partitioned: partitioned,
+		timed: f.watermark != nil, sourceTimes: f.sourceTimes,
+	}, nil
 }
 
 // reader pushes what a typed reader yields.
 type reader[T any] struct {
 	stream.Reader[T]
-	push push[T]
+	push        push[T]
+	partitioned stream.Partitioned // the same reader; nil if it is not Partitioned
+	timed       bool               // the flow has a watermark
+	sourceTimes bool               // made of the source's timestamps
 }
 
 // Settled implements engine.Reader.
@@ -224,6 +245,11 @@ func (r *reader[T]) Read(ctx context.Context, from, to stream.Position) (stats s
 	}()
 	return r.Reader.Read(ctx, from, to, func(rec *stream.Record[T]) error {
 		at.Partition, at.Offset = rec.Partition, rec.Offset
+		if r.timed {
+			if err := r.place(rec, &meta); err != nil {
+				return err
+			}
+		}
 		return r.push(&rec.Row, &meta)
 	})
 }

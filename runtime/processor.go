@@ -102,9 +102,10 @@ func (c *callContext) ProcessingTime() time.Time {
 }
 
 // RegisterTimer registers a raw timer of the key for an instant, rounded up to a
-// microsecond. A key may have any number of raw timers; registering one again
-// changes nothing. A timer that is due already fires after the input of this
-// epoch, or, when registered from a timer callback, in the next epoch.
+// microsecond, of processing time or, with time=event, of event time. A key may
+// have any number of raw timers; registering one again changes nothing. A timer
+// that is due already fires after the input of this epoch, or, when registered from
+// a timer callback, in the next epoch.
 func (c *callContext) RegisterTimer(at time.Time) error {
 	micros, err := c.instant("register_timer", at)
 	if err != nil {

@@ -256,8 +256,8 @@ func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort cont
 	}
 }
 
-// NextTimer returns the earliest instant at which a timer is due; ok is false if
-// no timer is set.
+// NextTimer returns the earliest instant at which a processing-time timer is due;
+// ok is false if no such timer is set. Event-time timers wait for rows.
 func (r *Runner) NextTimer() (at time.Time, ok bool, err error) {
 	for _, u := range r.units {
 		t, set, err := u.NextTimer()

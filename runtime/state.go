@@ -78,8 +78,9 @@ type MapState[K, V any] interface {
 
 // Timer is a named timer: at most one pending instant for each key.
 type Timer interface {
-	// Set makes the timer fire at an instant, rounded up to a microsecond,
-	// instead of the one it was set to before. An instant that has passed is due
+	// Set makes the timer fire at an instant, rounded up to a microsecond, of
+	// processing time or, with time=event, of event time, instead of the one it
+	// was set to before. An instant that has passed is due
 	// after the input of this epoch, or, when set from a timer callback, in the
 	// next epoch.
 	Set(at time.Time) error

@@ -18,7 +18,8 @@ import (
 // instance for each state partition, and one more to ask for its declarations;
 // it must give all of them the same configuration.
 func TransformWithState[K, In, B, Out any, P StatefulProcessor[K, In, Out]](g Grouped[K, In, B], factory func() P) S[Out, B] {
-	f := g.stream.made("TransformWithState").flow
+	in := g.stream.made("TransformWithState")
+	f := in.flow
 	t := &transform[K, In, Out]{
 		factory: func() StatefulProcessor[K, In, Out] { return factory() },
 		out:     newNode[Out](f),
@@ -37,9 +38,11 @@ func TransformWithState[K, In, B, Out any, P StatefulProcessor[K, In, Out]](g Gr
 	if t.binding.Fingerprint != t.binding.Processor.Fingerprint() {
 		f.fail(fmt.Errorf("processor %s: the generated code does not match its own fingerprint, as after a merge or an edit by hand: run go generate ./... in its module", t.binding.Processor.Name))
 	}
-	if t.binding.Processor.TimeMode == schemas.TimeEvent {
-		f.fail(fmt.Errorf("processor %s: time=event needs a watermark on its input, which this version does not have; use time=processing", t.binding.Processor.Name))
+	t.event = t.binding.Processor.TimeMode == schemas.TimeEvent
+	if t.event && !in.timed {
+		f.fail(fmt.Errorf("processor %s: time=event needs a watermark on its input: call WithWatermark between the source and the first TransformWithState, or use time=processing", t.binding.Processor.Name))
 	}
+	t.out.timed, t.out.after = in.timed, t.binding.Processor.Name
 	t.useRows(f.pipeline)
 	stage := &engine.Stage{Schema: t.binding.Processor, Exchange: new(engine.Exchange), Open: t.open}
 	f.stages = append(f.stages, stage)
@@ -53,6 +56,7 @@ type transform[K, In, Out any] struct {
 	binding Binding[K, In, Out]
 	out     *node[Out]
 	made    []StatefulProcessor[K, In, Out] // by factory so far
+	event   bool                            // the time mode is event
 }
 
 // instance makes a processor, and makes sure that it is a new one: the states of
@@ -84,6 +88,9 @@ func (t *transform[K, In, Out]) input(lane *engine.Lane, keyOf func(In) K) push[
 	return func(row *In, meta *rowMeta) error {
 		if meta.null {
 			return fmt.Errorf("tws: processor %s: its input has a row from EmitNull, which only a sink takes", t.binding.Processor.Name)
+		}
+		if t.event && meta.late() {
+			return nil
 		}
 		key = t.binding.Key.Append(key[:0], keyOf(*row))
 		encoded = t.binding.In.Append(encoded[:0], row)

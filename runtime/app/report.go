@@ -157,6 +157,9 @@ func (r *report) epochFields(s epoch.Stats) []any {
 	if r.form == logJSON || s.Malformed > 0 {
 		fields = append(fields, "malformed", s.Malformed)
 	}
+	if r.form == logJSON || s.Late > 0 {
+		fields = append(fields, "rows_late", s.Late)
+	}
 	if r.form == logJSON || s.Attempt > 1 {
 		fields = append(fields, "attempt", s.Attempt)
 	}
@@ -202,5 +205,5 @@ func (r *report) end(ctx context.Context, err error) {
 		return
 	}
 	r.log.Info(outcome, "epochs", sum.epochs, "rows_in", sum.rowsIn, "malformed", sum.malformed,
-		"timers", sum.timers, "rows_out", sum.rowsOut, "elapsed_ms", millis(elapsed))
+		"rows_late", sum.late, "timers", sum.timers, "rows_out", sum.rowsOut, "elapsed_ms", millis(elapsed))
 }

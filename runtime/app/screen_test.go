@@ -68,12 +68,12 @@ func TestTotals(t *testing.T) {
 	ts := totals{}
 	took := epoch.Phases{Read: 41_230 * time.Microsecond}
 	ts.add(epoch.Stats{Flow: "readings", Epoch: 1233, RowsIn: 1_000_000, Timers: 1, RowsOut: 5, Took: took})
-	ts.add(epoch.Stats{Flow: "readings", Epoch: 1234, RowsIn: 234_567, Malformed: 2, RowsOut: 5, Took: took})
+	ts.add(epoch.Stats{Flow: "readings", Epoch: 1234, RowsIn: 234_567, Malformed: 2, Late: 3, RowsOut: 5, Took: took})
 	ts.add(epoch.Stats{Flow: "b", Epoch: 1, RowsIn: 1, Took: epoch.Phases{Decide: 2500 * time.Millisecond}})
 	for width, want := range map[int][]string{
 		100: {
 			"b         epoch 1, 1 row in, 0 timers, 0 rows out, took 2.5s",
-			"readings  epoch 1,234, 1,234,567 rows in, 2 malformed, 1 timer, 10 rows out, took 41.2ms",
+			"readings  epoch 1,234, 1,234,567 rows in, 2 malformed, 3 late, 1 timer, 10 rows out, took 41.2ms",
 		},
 		50: {"b         epoch 1, 1 row in, 0 timers, 0 rows out", "readings  epoch 1,234, 1,234,567 rows in"},
 		10: {"b         epoch 1, 1 row in", "readings  epoch 1,234, 1,234,567 rows in"},
@@ -82,7 +82,7 @@ func TestTotals(t *testing.T) {
 			t.Errorf("width %d: %q, want %q", width, got, want)
 		}
 	}
-	if got, want := ts.sum().String(), "3 epochs, 1,234,568 rows in, 2 malformed, 1 timer, 10 rows out"; got != want {
+	if got, want := ts.sum().String(), "3 epochs, 1,234,568 rows in, 2 malformed, 3 late, 1 timer, 10 rows out"; got != want {
 		t.Errorf("sum is %q, want %q", got, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // total is what one flow, or all of them, have done in this run.
 type total struct {
-	epochs, rowsIn, malformed, timers, rowsOut int64
+	epochs, rowsIn, malformed, late, timers, rowsOut int64
 
 	last int64         // number of the last epoch
 	took time.Duration // by the last epoch
@@ -22,7 +22,7 @@ type total struct {
 
 func totalOf(s epoch.Stats) total {
 	return total{
-		epochs: 1, rowsIn: s.RowsIn, malformed: s.Malformed, timers: s.Timers, rowsOut: s.RowsOut,
+		epochs: 1, rowsIn: s.RowsIn, malformed: s.Malformed, late: s.Late, timers: s.Timers, rowsOut: s.RowsOut,
 		last: s.Epoch, took: s.Took.Total(),
 	}
 }
@@ -34,6 +34,7 @@ func (t *total) add(u total) {
 	t.epochs += u.epochs
 	t.rowsIn += u.rowsIn
 	t.malformed += u.malformed
+	t.late += u.late
 	t.timers += u.timers
 	t.rowsOut += u.rowsOut
 }
@@ -51,6 +52,9 @@ func (t total) rest() []string {
 	var parts []string
 	if t.malformed > 0 {
 		parts = append(parts, grouped(t.malformed)+" malformed")
+	}
+	if t.late > 0 {
+		parts = append(parts, grouped(t.late)+" late")
 	}
 	return append(parts, count(t.timers, "timer"), count(t.rowsOut, "row")+" out")
 }

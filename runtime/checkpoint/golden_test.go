@@ -108,14 +108,20 @@ func makeGolden(t *testing.T, dir string) {
 	must(t, f.AppendJournal("readings", []byte(`{"name":"a.jsonl"}`)))
 	must(t, f.AppendJournal("readings", []byte(`{"name":"b.jsonl"}`)))
 	end := stream.Position(`{"file":2,"byte":118}`)
-	must(t, f.WriteEnds(Ends{Sources: []SourceEnd{{Name: "readings", End: end}}}))
-	plan := Plan{Epoch: 1, ClockMicros: 1767225600000000, Sources: []SourceRange{{Name: "readings", To: end}}}
+	must(t, f.WriteEnds(Ends{Sources: []SourceEnd{{Name: "readings", End: end, Partitions: 2}}}))
+	watermark, largest := int64(1767225500000000), int64(1767225590000000)
+	plan := Plan{Epoch: 1, ClockMicros: 1767225600000000, WatermarkMicros: &watermark, Sources: []SourceRange{{
+		Name: "readings", To: end, Partitions: 2, PolledMicros: 1767225599000000,
+	}}}
 	must(t, f.WritePlan(plan))
 	_, err = f.StartAttempt(1)
 	must(t, err)
 	attempt, err := f.StartAttempt(1)
 	must(t, err)
-	d := Decision{Epoch: 1, Attempt: attempt, Plan: plan, Sink: stream.Staged{
+	times := []SourceTimes{{Name: "readings", PolledMicros: 1767225599000000, Partitions: []PartitionTimes{
+		{MaxMicros: &largest, RowsMicros: 1767225600000000}, {RowsMicros: 1767225600000000},
+	}}}
+	d := Decision{Epoch: 1, Attempt: attempt, Plan: plan, EventTimes: times, Sink: stream.Staged{
 		Artefacts: []stream.Artefact{{Path: "part-00001-0002.parquet", Size: 1822, Sum: "xxh3:6a09e667f3bcc908"}},
 		State:     []byte(`{"version":1}`), Rows: 3, Bytes: 1822,
 	}}

@@ -28,6 +28,12 @@ type SourceRange struct {
 	Name string          `json:"name"`
 	From stream.Position `json:"from"`
 	To   stream.Position `json:"to"`
+	// Partitions is how many partitions of the source were known, if the flow has
+	// a watermark.
+	Partitions int `json:"partitions,omitempty"`
+	// PolledMicros is the clock at which the source ended at To, if the flow has a
+	// watermark; 0 if To lies before the end, or it is not known when that was.
+	PolledMicros int64 `json:"polled_micros,omitempty"`
 }
 
 // Plan fixes everything an epoch's result depends on, before any work: a retry
@@ -36,8 +42,12 @@ type Plan struct {
 	Epoch int64 `json:"epoch"`
 	// ClockMicros is the epoch's processing time in microseconds since 1970.
 	// It never decreases from epoch to epoch.
-	ClockMicros int64         `json:"clock_micros"`
-	Sources     []SourceRange `json:"sources,omitempty"`
+	ClockMicros int64 `json:"clock_micros"`
+	// WatermarkMicros is the epoch's watermark, nil if the flow has none or it is
+	// unset. It never decreases either; math.MaxInt64 is the end of a flow that
+	// reads once.
+	WatermarkMicros *int64        `json:"watermark_micros,omitempty"`
+	Sources         []SourceRange `json:"sources,omitempty"`
 }
 
 // Decision is the commit of an epoch: it exists or the epoch did not happen.
@@ -48,11 +58,33 @@ type Decision struct {
 	// Changelogs has one entry for each state partition, in order, the zero
 	// Artefact where nothing changed. Paths are relative to the flow's directory.
 	Changelogs []stream.Artefact `json:"changelogs"`
+	// EventTimes is what is known of event time after the epoch, if the flow has a
+	// watermark: what the next plan's watermark is made of.
+	EventTimes []SourceTimes `json:"event_times,omitempty"`
 	// Sink is what the flow's sink staged.
 	Sink stream.Staged `json:"sink"`
 	// CommittedAs is the name of the commit unit under which a sink committed the
 	// epoch itself (see [stream.Decider]); "" if this record is the commit.
 	CommittedAs string `json:"committed_as,omitempty"`
+}
+
+// SourceTimes is what a flow with a watermark knows of one source.
+type SourceTimes struct {
+	Name string `json:"name"`
+	// PolledMicros is the clock of the newest look at the source whose input has
+	// been read to the end: until then it is known which partitions had rows.
+	PolledMicros int64            `json:"polled_micros"`
+	Partitions   []PartitionTimes `json:"partitions"`
+}
+
+// PartitionTimes is what a flow with a watermark knows of one partition of a
+// source.
+type PartitionTimes struct {
+	// MaxMicros is the largest event time of its rows, nil before the first row.
+	MaxMicros *int64 `json:"max_micros"`
+	// RowsMicros is the clock of the newest epoch that had rows of it, or of the
+	// first that knew of it.
+	RowsMicros int64 `json:"rows_micros"`
 }
 
 // Ends are the positions an available-now run reads to. They are durable before
@@ -65,4 +97,7 @@ type Ends struct {
 type SourceEnd struct {
 	Name string          `json:"name"`
 	End  stream.Position `json:"end"`
+	// Partitions is how many partitions of the source were known, if the flow has
+	// a watermark.
+	Partitions int `json:"partitions,omitempty"`
 }

@@ -16,6 +16,7 @@ type Stats struct {
 	RowsIn    int64
 	BytesIn   int64
 	Malformed int64 // input records dropped by policy
+	Late      int64 // rows dropped because they were older than the watermark
 	Keys      int64 // input sessions
 	Timers    int64 // timers fired
 	RowsOut   int64

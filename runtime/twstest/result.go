@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/stream"
 )
 
@@ -28,6 +29,7 @@ type Result[T any] struct {
 	rows   []T
 	nulls  []bool
 	epochs []int64
+	stats  []epoch.Stats
 }
 
 // Rows returns the emitted rows, in the order of epoch, key and emission.
@@ -38,6 +40,10 @@ func (r *Result[T]) Nulls() []bool { return r.nulls }
 
 // Epochs returns the epoch of each row of Rows.
 func (r *Result[T]) Epochs() []int64 { return r.epochs }
+
+// Stats returns what each epoch did, in order: how many rows were late, how many
+// timers fired.
+func (r *Result[T]) Stats() []epoch.Stats { return r.stats }
 
 // Want fails the test unless exactly the given rows were emitted, in order, and
 // none of them by EmitNull.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	tws "github.com/tws-go/tws/runtime"
+	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store/mem"
 	"github.com/tws-go/tws/runtime/stream/memory"
 )
@@ -22,6 +23,7 @@ type harness struct {
 	declare func(*tws.Pipeline)
 	tables  []func(*tws.Pipeline) // declare tables
 	runner  *tws.Runner
+	stats   []epoch.Stats
 }
 
 // Run runs a flow through the steps and returns what it emitted. It fails the
@@ -61,7 +63,7 @@ func run[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps []Step)
 	slices.SortStableFunc(out, func(a, b memory.Out[T]) int {
 		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), slices.Compare(a.Key, b.Key))
 	})
-	r := &Result[T]{t: t}
+	r := &Result[T]{t: t, stats: h.stats}
 	for _, o := range out {
 		r.rows = append(r.rows, o.Row)
 		r.nulls = append(r.nulls, o.Null)
@@ -78,6 +80,7 @@ func (h *harness) run(ctx context.Context, steps []Step) error {
 	}
 	h.options.Clock = h.clock
 	h.options.ReplaceSource = h.replace
+	h.options.OnEpoch = func(s epoch.Stats) { h.stats = append(h.stats, s) }
 	if err := h.open(ctx); err != nil {
 		return err
 	}

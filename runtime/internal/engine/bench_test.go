@@ -43,7 +43,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 	var epoch []keyed
 	for i := range rows {
-		epoch = append(epoch, keyed{fmt.Sprintf("key %04d", i%keys), "a row of some forty bytes or a few more"})
+		epoch = append(epoch, keyed{key: fmt.Sprintf("key %04d", i%keys), row: "a row of some forty bytes or a few more"})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -88,8 +88,9 @@ func (e *attempt) begin(ctx context.Context) (err error) {
 		s.Exchange.reset()
 	}
 	for _, p := range u.partitions {
-		p.beginEpoch(e.plan.ClockMicros)
+		p.beginEpoch(e.plan.ClockMicros, instantOf(e.plan.WatermarkMicros))
 	}
+	u.flow.Watermark.begin(u.watermarkBefore())
 	return u.sink.Begin(ctx, stream.Attempt{
 		Epoch: e.plan.Epoch, Number: e.number, Lanes: u.sinkLanes(), Prior: u.last.Sink.State,
 	})
@@ -120,6 +121,7 @@ func (e *attempt) read(ctx context.Context) error {
 		e.stats.BytesIn += s.Bytes
 		e.stats.Malformed += s.Malformed
 	}
+	e.stats.Late = u.flow.Watermark.late()
 	return err
 }
 
@@ -147,6 +149,7 @@ func (e *attempt) prepare(ctx context.Context) error {
 	e.decision = checkpoint.Decision{
 		Epoch: e.plan.Epoch, Attempt: e.number, Plan: e.plan,
 		Changelogs: make([]stream.Artefact, len(u.partitions)),
+		EventTimes: u.eventTimes(e.plan),
 	}
 	err := u.between(epoch.BeforeChangelogs, epoch.AfterChangelogs, func() error { return e.writeChangelogs(ctx) })
 	if err != nil {
@@ -230,7 +233,7 @@ func (u *Unit) apply(p *partition, d checkpoint.Decision, batch []byte) error {
 }
 
 // plan makes the plan of the next epoch: how far to read of each source, limited,
-// and the clock. It is nil if there is nothing to do: no row, no due timer. TTL
+// the clock and the watermark. It is nil if there is nothing to do: no row, no due timer. TTL
 // alone starts no epoch.
 func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Plan, error) {
 	p := &checkpoint.Plan{Epoch: u.last.Epoch + 1}
@@ -246,11 +249,12 @@ func (u *Unit) plan(ctx context.Context, ends []stream.Position) (*checkpoint.Pl
 	}
 	p.Sources = append(p.Sources, u.absentSources()...)
 	p.ClockMicros = u.clock()
+	u.planWatermark(p, ends, rows)
 	if rows {
 		return p, nil
 	}
-	next, err := u.nextTimer()
-	if err != nil || next > p.ClockMicros {
+	due, err := u.anyDue(p.ClockMicros, instantOf(p.WatermarkMicros))
+	if err != nil || !due {
 		return nil, err
 	}
 	return p, nil
@@ -284,6 +288,7 @@ func (u *Unit) writePlan(p *checkpoint.Plan) error {
 // durable.
 func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, error) {
 	ends := make([]stream.Position, len(u.readers))
+	u.polledMicros, u.endPartitions = u.clock(), nil
 	for i, r := range u.readers {
 		name := u.flow.Sources[i].Name()
 		end, journal, err := r.Discover(ctx, u.position(i), final)

@@ -21,6 +21,8 @@ type Flow struct {
 	Name    string
 	Target  string // what the sink is, for messages and the checkpoint
 	Sources []Source
+	// Watermark is how the flow knows event time; nil if it does not.
+	Watermark *Watermark
 	// Stages are the stateful operators in order; a flow without any sends its
 	// source rows to the sink.
 	Stages []*Stage

@@ -53,16 +53,22 @@ func (c *handClock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// keyed is a row as the test source has it.
-type keyed struct{ key, row string }
+// keyed is a row as the test source has it. In a rig with a watermark it happens at
+// an instant, in a partition of the source.
+type keyed struct {
+	key, row  string
+	partition int32
+	at        int64
+}
 
 // listSource pushes rows of a list into the exchange of the first stage, or into
 // the sink.
 type listSource struct {
-	name    string
-	rows    []keyed
-	settled int // rows that have taken effect, as the engine says
-	push    func(lane int) func(keyed) error
+	name       string
+	rows       []keyed
+	push       func(lane int) func(keyed) error
+	settled    int // rows that have taken effect, as the engine says
+	partitions int // if the rig has a watermark; 0 until it is known
 }
 
 func (s *listSource) Name() string { return s.name }
@@ -112,6 +118,8 @@ func (r *listReader) Read(_ context.Context, from, to stream.Position) (stats st
 func (r *listReader) Settled(_ context.Context, upTo stream.Position) { r.source.settled = count(upTo) }
 
 func (r *listReader) Close() error { return nil }
+
+func (r *listReader) Partitions() int { return r.source.partitions }
 
 // listSink keeps what is published, lane by lane.
 type listSink struct {
@@ -215,6 +223,8 @@ type rig struct {
 	ledger  *ledger // if set, the sink decides and commits here
 	config  Config
 	epochs  []epoch.Stats
+	delay   int64 // of the watermark
+	timed   bool  // there is one
 
 	checkpoint *checkpoint.Checkpoint
 	unit       *Unit
@@ -236,7 +246,7 @@ func newRig(t testing.TB, stages ...*handler) *rig {
 // row appends rows to the first source.
 func (r *rig) row(key string, rows ...string) *rig {
 	for _, row := range rows {
-		r.sources[0].rows = append(r.sources[0].rows, keyed{key, row})
+		r.sources[0].rows = append(r.sources[0].rows, keyed{key: key, row: row})
 	}
 	return r
 }
@@ -266,6 +276,9 @@ func (r *rig) flow() *Flow {
 		}
 		return r.sink, nil
 	}}
+	if r.timed {
+		f.Watermark = &Watermark{DelayMicros: r.delay}
+	}
 	for _, h := range r.stages {
 		f.Stages = append(f.Stages, &Stage{Schema: h.schema, Exchange: new(Exchange)})
 	}
@@ -285,11 +298,27 @@ func (r *rig) flow() *Flow {
 				return func(k keyed) error { return r.sink.write(lane, k.row) }
 			}
 			l := f.Stages[0].Exchange.Lane(lane)
+			if f.Watermark != nil {
+				return r.timedPush(f.Watermark.Lane(lane), l)
+			}
 			return func(k keyed) error { return l.Put([]byte(k.key), []byte(k.row)) }
 		}
 		f.Sources = append(f.Sources, s)
 	}
 	return f
+}
+
+// timedPush pushes rows that are not late.
+func (r *rig) timedPush(events *EventLane, l *Lane) func(keyed) error {
+	return func(k keyed) error {
+		if err := events.See(k.partition, k.at); err != nil {
+			return err
+		}
+		if r.stages[0].schema.TimeMode == schemas.TimeEvent && events.Drop(k.at) {
+			return nil
+		}
+		return l.Put([]byte(k.key), []byte(k.row))
+	}
 }
 
 // run runs to where nothing is left to do.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tws-go/tws/runtime/epoch"
 	"github.com/tws-go/tws/runtime/store"
@@ -76,10 +75,10 @@ func openPartition(number, partitions, groups int, st store.Store, stages []*Sta
 }
 
 // beginEpoch drops the changes of the epoch before, which the store has by now.
-func (p *partition) beginEpoch(nowMicros int64) {
+func (p *partition) beginEpoch(nowMicros int64, watermark instant) {
 	p.over.reset()
 	for _, sp := range p.stages {
-		sp.session.nowMicros = nowMicros
+		sp.session.setTime(nowMicros, watermark)
 		sp.metrics = sessionMetrics{}
 	}
 }
@@ -136,11 +135,14 @@ func (sp *stagePartition) inputSession(ctx context.Context, number, n int, run k
 	return errors.Join(sp.instance.Input(ctx, run.key, &sp.rows), sp.session.end())
 }
 
-// fireTimers fires what is due at the epoch's clock, as the timers stood when
-// the phase began; at most limit of them, the rest waits for the next epoch.
+// fireTimers fires what is due at the epoch's clock, or watermark, as the timers
+// stood when the phase began; at most limit of them, the rest waits for the next epoch.
 func (sp *stagePartition) fireTimers(ctx context.Context, limit int64) error {
 	sp.cut, sp.again = false, 0
-	due, err := sp.timers.due(sp.session.nowMicros)
+	if !sp.session.due.set {
+		return nil
+	}
+	due, err := sp.timers.due(sp.session.due.micros)
 	if err != nil {
 		return err
 	}
@@ -196,20 +198,6 @@ func (sp *stagePartition) timerSession(ctx context.Context, n int, t dueTimer) e
 		err = sp.instance.Timer(ctx, t.key, FiredTimer{Micros: t.micros, ID: int(t.id)})
 	}
 	return errors.Join(err, s.end())
-}
-
-// nextTimer returns the instant of the earliest timer of all stages, or
-// math.MaxInt64.
-func (p *partition) nextTimer() (int64, error) {
-	earliest := int64(math.MaxInt64)
-	for _, sp := range p.stages {
-		at, err := sp.timers.next()
-		if err != nil {
-			return 0, err
-		}
-		earliest = min(earliest, at)
-	}
-	return earliest, nil
 }
 
 // changes returns the epoch's changes as one batch that brings the store to mark.

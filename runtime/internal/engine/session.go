@@ -40,6 +40,8 @@ type Session struct {
 	group     uint16
 	key       []byte
 	nowMicros int64
+	watermark instant
+	due       instant // timers through it are due
 
 	slots   []slot
 	slotOf  [3][]int32 // by kind (see slotKind), then id; -1 if there is none
@@ -98,6 +100,28 @@ func (s *Session) Schema() schemas.Processor { return s.schema }
 
 // NowMicros returns the processing time of the epoch in microseconds since 1970.
 func (s *Session) NowMicros() int64 { return s.nowMicros }
+
+// Watermark returns the epoch's watermark in microseconds since 1970; ok is false
+// if it is unset, or the flow has none.
+func (s *Session) Watermark() (micros int64, ok bool) { return s.watermark.micros, s.watermark.set }
+
+// eventTime reports whether the operator's timers wait for the watermark.
+func (s *Session) eventTime() bool { return s.schema.TimeMode == schemas.TimeEvent }
+
+// threshold returns what makes the operator's timers due: the clock or the
+// watermark.
+func (s *Session) threshold(clockMicros int64, watermark instant) instant {
+	if s.eventTime() {
+		return watermark
+	}
+	return instant{micros: clockMicros, set: true}
+}
+
+// setTime begins an epoch.
+func (s *Session) setTime(nowMicros int64, watermark instant) {
+	s.nowMicros, s.watermark = nowMicros, watermark
+	s.due = s.threshold(nowMicros, watermark)
+}
 
 // Active reports whether a callback is running.
 func (s *Session) Active() bool { return s.phase != noSession }

@@ -327,7 +327,7 @@ func TestInputSessionAllocations(t *testing.T) {
 	row := []byte("row")
 	allocs := testing.AllocsPerRun(10, func() {
 		x.reset()
-		u.partitions[0].beginEpoch(1)
+		u.partitions[0].beginEpoch(1, instant{})
 		for _, key := range keys {
 			if err := x.Lane(0).Put(key, row); err != nil {
 				t.Fatal(err)

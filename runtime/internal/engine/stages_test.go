@@ -103,9 +103,9 @@ func TestSeveralSources(t *testing.T) {
 		r := newRig(t, h)
 		r.config.Partitions = partitions
 		r.sources = []*listSource{
-			{name: "z", rows: []keyed{{"a", "z1"}, {"b", "z2"}, {"a", "z3"}}},
-			{name: "y", rows: []keyed{{"a", "y1"}, {"a", "y2"}}},
-			{name: "x", rows: []keyed{{"b", "x1"}, {"c", "x2"}}},
+			{name: "z", rows: []keyed{{key: "a", row: "z1"}, {key: "b", row: "z2"}, {key: "a", row: "z3"}}},
+			{name: "y", rows: []keyed{{key: "a", row: "y1"}, {key: "a", row: "y2"}}},
+			{name: "x", rows: []keyed{{key: "b", row: "x1"}, {key: "c", row: "x2"}}},
 		}
 		got := r.mustRun()
 		slices.Sort(got)
@@ -118,12 +118,12 @@ func TestNoStages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.sources = []*listSource{
-		{name: "one", rows: []keyed{{"", "a"}, {"", "b"}}},
-		{name: "two", rows: []keyed{{"", "c"}}},
+		{name: "one", rows: []keyed{{key: "", row: "a"}, {key: "", row: "b"}}},
+		{name: "two", rows: []keyed{{key: "", row: "c"}}},
 	}
 	equal(t, "rows", r.mustRun(), []string{"a", "b", "c"})
 	r.close()
-	r.sources[0].rows = append(r.sources[0].rows, keyed{"", "d"})
+	r.sources[0].rows = append(r.sources[0].rows, keyed{key: "", row: "d"})
 	equal(t, "rows after a restart", r.mustRun(), []string{"d"})
 	equal(t, "rows when there are none", r.mustRun(), nil)
 }

@@ -151,7 +151,10 @@ type groupScan struct {
 }
 
 // due opens the scan. What it finds counts as fired, unless it is closed before.
+// The end of time is reached by all timers but those at math.MaxInt64, which stands
+// for none.
 func (x *timerIndex) due(now int64) (*dueScan, error) {
+	now = min(now, math.MaxInt64-1)
 	d := &dueScan{index: x}
 	for i, earliest := range x.earliest {
 		if earliest > now {
@@ -352,7 +355,7 @@ func (s *Session) indexTimer(micros int64, id uint16) error {
 	s.metrics.timersSet++
 	s.timers.lower(s.group, micros)
 	key := s.timeIndexKey(micros, id)
-	if s.phase == timerPhase && micros <= s.nowMicros {
+	if s.phase == timerPhase && s.due.reaches(micros) {
 		s.timers.added[string(key)] = struct{}{}
 	}
 	return s.over.putOrdered(key, nil)

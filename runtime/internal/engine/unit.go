@@ -101,7 +101,11 @@ type Unit struct {
 	once      bool                // the ends of the first run are the flow's for good
 	rebuild   bool                // the working stores are another engine's
 	snapshot  snapshotState
-	failed    bool // a run failed: the unit can only be closed
+	// polledMicros is when the ends that are read to were found, 0 if that is not
+	// known; endPartitions how many partitions those of an earlier run had.
+	polledMicros  int64
+	endPartitions []int
+	failed        bool // a run failed: the unit can only be closed
 }
 
 // OpenUnit opens a flow's unit and recovers it to its last decided epoch. Close
@@ -171,6 +175,7 @@ func (u *Unit) openMeta() error {
 
 func (u *Unit) openExchanges() {
 	lanes := len(u.flow.Sources)
+	u.flow.Watermark.open(lanes)
 	for _, stage := range u.flow.Stages {
 		stage.Exchange.open(lanes, u.meta.Partitions, u.groups, &u.budget)
 		lanes = u.meta.Partitions
@@ -221,8 +226,8 @@ func (u *Unit) clock() int64 {
 	return max(u.config.Clock.Now().UnixMicro(), u.last.Plan.ClockMicros)
 }
 
-// NextTimer returns the instant of the flow's earliest timer; ok is false if
-// there is none.
+// NextTimer returns the instant of the flow's earliest processing-time timer; ok
+// is false if there is none.
 func (u *Unit) NextTimer() (at time.Time, ok bool, err error) {
 	next, err := u.nextTimer()
 	if err != nil || next == math.MaxInt64 {
@@ -231,16 +236,38 @@ func (u *Unit) NextTimer() (at time.Time, ok bool, err error) {
 	return time.UnixMicro(next).UTC(), true, nil
 }
 
+// nextTimer is the earliest instant that the clock has to reach, or math.MaxInt64.
 func (u *Unit) nextTimer() (int64, error) {
 	earliest := int64(math.MaxInt64)
 	for _, p := range u.partitions {
-		at, err := p.nextTimer()
-		if err != nil {
-			return 0, err
+		for _, sp := range p.stages {
+			if sp.session.eventTime() {
+				continue
+			}
+			at, err := sp.timers.next()
+			if err != nil {
+				return 0, err
+			}
+			earliest = min(earliest, at)
 		}
-		earliest = min(earliest, at)
 	}
 	return earliest, nil
+}
+
+// anyDue reports whether a timer is due in an epoch with that clock and watermark.
+func (u *Unit) anyDue(clockMicros int64, watermark instant) (bool, error) {
+	for _, p := range u.partitions {
+		for _, sp := range p.stages {
+			at, err := sp.timers.next()
+			if err != nil {
+				return false, err
+			}
+			if at < math.MaxInt64 && sp.session.threshold(clockMicros, watermark).reaches(at) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 func (u *Unit) at(p epoch.Point) error { return u.config.AtPoint(p) }
