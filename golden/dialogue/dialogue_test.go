@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tws-go/tws/golden/dialogue"
+	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/twstest"
 )
 
@@ -50,9 +52,18 @@ func read(t *testing.T, path string) []block {
 	return blocks
 }
 
+// flowOf is the flow of a dialogue: in event time if its name begins so.
+func flowOf(path string) func(tws.Source[dialogue.Command]) func(*tws.Flow) tws.Stream[dialogue.Result] {
+	if strings.HasPrefix(filepath.Base(path), "event") {
+		return dialogue.EventFlow
+	}
+	return dialogue.Flow
+}
+
 // play goes through a dialogue and compares the answers.
 func play(t *testing.T, s setting, path string, blocks []block) {
 	st := newStage(t, s)
+	st.flow = flowOf(path)
 	for _, b := range blocks {
 		got, err := st.do(b.commands)
 		if err != nil {
@@ -69,6 +80,7 @@ func play(t *testing.T, s setting, path string, blocks []block) {
 func record(t *testing.T, path string) {
 	blocks := read(t, path)
 	st := newStage(t, settings()[0])
+	st.flow = flowOf(path)
 	for i, b := range blocks {
 		got, err := st.do(b.commands)
 		if err != nil {

@@ -21,6 +21,19 @@ func _() {
 	var _ run_go_generate = Command{}
 }
 
+// If this does not compile, EventScript has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		tws.Processor[string, Command, Result] `tws:"eventScript,time=event,output=update"`
+
+		Count tws.ValueState[int64]        `tws:"count"`
+		Plans tws.MapState[string, string] `tws:"plans"`
+		Alarm tws.Timer                    `tws:"alarm"`
+	}
+	var _ run_go_generate = EventScript{}
+}
+
 // If this does not compile, Home has changed since tws-gen ran.
 // Run: go generate ./...
 func _() {
@@ -87,6 +100,93 @@ func _() {
 		things  map[string]thing
 	}
 	var _ run_go_generate = Script{}
+}
+
+// BindTWS hands every state field of s its accessor and returns what the engine
+// must know of the processor. The engine calls it for each instance.
+func (s *EventScript) BindTWS(b *tws.Binder) tws.Binding[string, Command, Result] {
+	s.Count = newEventScriptCount(b)
+	s.Plans = newEventScriptPlans(b)
+	s.Alarm = tws.NewTimer(b, schemas.Timer{ID: 1, Name: "alarm"})
+	return tws.Binding[string, Command, Result]{
+		Processor: schemas.Processor{
+			Name:       "eventScript",
+			TimeMode:   schemas.TimeEvent,
+			OutputMode: schemas.OutputUpdate,
+			Key:        schemas.Type{Kind: schemas.String},
+			States: []schemas.State{
+				twsEventScriptCountState(),
+				twsEventScriptPlansState(),
+			},
+			Timers: []schemas.Timer{
+				{ID: 1, Name: "alarm"},
+			},
+		},
+		Fingerprint: "sha256:76018480a9643271202093b8e2bdf01ec6bc70721d5fa88d0176197463b674bf",
+		Key: tws.KeyCodec[string]{
+			Append: codec.AppendKeyString,
+			Read:   (*codec.KeyReader).String,
+		},
+		In:  (*Command)(nil).TWSRow(),
+		Out: (*Result)(nil).TWSRow(),
+	}
+}
+
+// eventScriptCount is the accessor behind EventScript.Count: the value state
+// "count" (id 1) of int64, schema version 1, without TTL.
+type eventScriptCount struct{ tws.ValueCell[int64] }
+
+func newEventScriptCount(b *tws.Binder) *eventScriptCount {
+	a := new(eventScriptCount)
+	a.Bind(b, twsEventScriptCountState(), tws.ValueCodec[int64]{
+		Append: func(dst []byte, v *int64) []byte { return codec.AppendInt(dst, *v) },
+		Decode: func(r *codec.Reader, v *int64) { *v = r.Int64() },
+	})
+	return a
+}
+
+// twsEventScriptCountState describes the state "count".
+func twsEventScriptCountState() schemas.State {
+	return schemas.State{
+		ID:      1,
+		Name:    "count",
+		Kind:    schemas.ValueState,
+		Value:   schemas.Type{Kind: schemas.Int64},
+		Version: 1,
+	}
+}
+
+// eventScriptPlans is the accessor behind EventScript.Plans: the map state
+// "plans" (id 2) from string to string, schema version 1, without TTL.
+type eventScriptPlans struct{ tws.MapCell[string, string] }
+
+func newEventScriptPlans(b *tws.Binder) *eventScriptPlans {
+	a := new(eventScriptPlans)
+	a.Bind(
+		b,
+		twsEventScriptPlansState(),
+		tws.KeyCodec[string]{
+			Append: codec.AppendKeyString,
+			Read:   (*codec.KeyReader).String,
+		},
+		tws.ValueCodec[string]{
+			Append: func(dst []byte, v *string) []byte { return codec.AppendString(dst, *v) },
+			Decode: func(r *codec.Reader, v *string) { *v = r.String() },
+		},
+	)
+	return a
+}
+
+// twsEventScriptPlansState describes the state "plans".
+func twsEventScriptPlansState() schemas.State {
+	return schemas.State{
+		ID:      2,
+		Name:    "plans",
+		Kind:    schemas.MapState,
+		Key:     &schemas.Type{Kind: schemas.String},
+		Value:   schemas.Type{Kind: schemas.String},
+		Version: 1,
+	}
 }
 
 // BindTWS hands every state field of s its accessor and returns what the engine

@@ -50,6 +50,7 @@ func settings() []setting {
 type stage struct {
 	t        testing.TB
 	setting  setting
+	flow     func(tws.Source[dialogue.Command]) func(*tws.Flow) tws.Stream[dialogue.Result]
 	rows     memory.Rows[dialogue.Command]
 	sink     memory.Sink[dialogue.Result]
 	target   *tws.Sink[dialogue.Result]
@@ -68,7 +69,7 @@ var restartEvery = map[string]int{"mem": 1, "rocks": 4}
 
 func newStage(t testing.TB, s setting) *stage {
 	engine := stores[s.store](t)
-	st := &stage{t: t, setting: s, clock: twstest.NewClock(time.Unix(0, 0).UTC())}
+	st := &stage{t: t, setting: s, flow: dialogue.Flow, clock: twstest.NewClock(time.Unix(0, 0).UTC())}
 	st.target = tws.NewSink(&st.sink)
 	st.options = tws.Options{
 		Checkpoint: t.TempDir(), Clock: st.clock, Stores: engine, NoSync: true,
@@ -91,7 +92,7 @@ func (s *stage) open() error {
 		return nil
 	}
 	p := tws.NewPipeline(s.options)
-	tws.AppendFlow(p, s.target, "dialogue", dialogue.Flow(&s.rows))
+	tws.AppendFlow(p, s.target, "dialogue", s.flow(&s.rows))
 	var err error
 	s.runner, err = p.Open(context.Background())
 	return err
@@ -241,8 +242,12 @@ func (s *stage) newRows() []memory.Out[dialogue.Result] {
 // stats shows the progress record of the last epoch.
 func (s *stage) stats() string {
 	e := s.last
-	return fmt.Sprintf("epoch %d: %d rows in, %d keys, %d timers fired, %d set, %d cancelled, %d rows out, %d puts, %d deletes\n",
-		e.Epoch, e.RowsIn, e.Keys, e.Timers, e.TimersSet, e.TimersCancelled, e.RowsOut, e.StatePuts, e.StateDeletes)
+	late := ""
+	if e.Late > 0 {
+		late = fmt.Sprintf(" (%d late)", e.Late)
+	}
+	return fmt.Sprintf("epoch %d: %d rows in%s, %d keys, %d timers fired, %d set, %d cancelled, %d rows out, %d puts, %d deletes\n",
+		e.Epoch, e.RowsIn, late, e.Keys, e.Timers, e.TimersSet, e.TimersCancelled, e.RowsOut, e.StatePuts, e.StateDeletes)
 }
 
 // next tells when the next timer is due.
