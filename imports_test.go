@@ -112,8 +112,9 @@ cmd/tws-gen: gen cmd/tws-gen/internal/rocksenv github.com/rogpeppe/go-internal
 cmd/tws-gen/internal/rocksenv:
 	Finds and fetches RocksDB, and so must build without it.
 
-examples/...: runtime runtime/... codec schemas examples/...
-	An example imports what a user does: the runtime, and what generated code needs.
+examples/...: runtime runtime/... codec schemas examples/... github.com/twmb/franz-go
+	An example imports what a user does: the runtime, what generated code needs, and the Kafka client for options that
+	tws does not model.
 
 golden/kafka/...: runtime runtime/... codec schemas golden/... | github.com/twmb/franz-go
 	What a consumer of topics sees is asked of a client that is not ours.

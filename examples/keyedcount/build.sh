@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Builds the pipeline with RocksDB, for start.sh. Usage: build.sh [BINARY]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+make -s env
+set -a
+source .tmp/env.sh
+set +a
+go build -o "${1:-.tmp/bin/keyedcount}" ./examples/keyedcount/cmd/keyedcount
