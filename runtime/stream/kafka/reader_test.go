@@ -40,7 +40,7 @@ func TestReadCommitted(t *testing.T) {
 	if err := open.BeginTransaction(); err != nil {
 		t.Fatal(err)
 	}
-	if err := open.ProduceSync(t.Context(), jsonRecord(0, 31)).FirstErr(); err != nil {
+	if err := open.ProduceSync(t.Context(), &kgo.Record{Topic: "sensors", Value: []byte(`{"id":31}`)}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	x.put(0, 32)

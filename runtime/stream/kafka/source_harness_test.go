@@ -78,6 +78,7 @@ func until(t testing.TB, what string, done func() bool) {
 type topicTest[R any] struct {
 	testing.TB
 	fake    *kfake.Cluster // nil for a broker
+	topic   string
 	brokers string
 	client  *kgo.Client
 	admin   *kadm.Client
@@ -109,7 +110,7 @@ func newTest[R any](t testing.TB, s stream.Source[R], id func(*R) int64, opts ..
 		t.Fatal(err)
 	}
 	t.Cleanup(fake.Close)
-	x := &topicTest[R]{TB: t, fake: fake, brokers: strings.Join(fake.ListenAddrs(), ","), source: s, id: id}
+	x := &topicTest[R]{TB: t, fake: fake, topic: "sensors", brokers: strings.Join(fake.ListenAddrs(), ","), source: s, id: id}
 	x.connect()
 	return x
 }
@@ -140,7 +141,7 @@ func (x *topicTest[R]) producer(opts ...kgo.Opt) *kgo.Client {
 }
 
 func jsonRecord(partition int32, id int64) *kgo.Record {
-	return &kgo.Record{Topic: "sensors", Partition: partition, Value: fmt.Appendf(nil, `{"id":%d}`, id)}
+	return &kgo.Record{Partition: partition, Value: fmt.Appendf(nil, `{"id":%d}`, id)}
 }
 
 // put writes rows to a partition.
@@ -155,13 +156,18 @@ func (x *topicTest[R]) put(partition int32, ids ...int64) {
 
 func (x *topicTest[R]) putRecords(records ...*kgo.Record) {
 	x.Helper()
-	for _, r := range records {
-		if r.Topic == "" {
-			r.Topic = "sensors"
-		}
-	}
+	x.address(records)
 	if err := x.client.ProduceSync(context.Background(), records...).FirstErr(); err != nil {
 		x.Fatal(err)
+	}
+}
+
+// address gives records without a topic the test's.
+func (x *topicTest[R]) address(records []*kgo.Record) {
+	for _, r := range records {
+		if r.Topic == "" {
+			r.Topic = x.topic
+		}
 	}
 }
 
@@ -169,7 +175,8 @@ func (x *topicTest[R]) putRecords(records ...*kgo.Record) {
 func (x *topicTest[R]) transact(commit bool, records ...*kgo.Record) {
 	x.Helper()
 	ctx := context.Background()
-	c := x.producer(kgo.TransactionalID(fmt.Sprintf("tx-%d", x.clock.Add(1))))
+	x.address(records)
+	c := x.producer(kgo.TransactionalID(fmt.Sprintf("%s-tx-%d", x.topic, x.clock.Add(1))))
 	defer c.Close()
 	err := c.BeginTransaction()
 	if err == nil {

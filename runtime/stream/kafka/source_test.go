@@ -195,7 +195,7 @@ func TestNewPartitions(t *testing.T) {
 // grow gives the topic more partitions.
 func (x *topicTest[R]) grow(n int) {
 	x.Helper()
-	resp, err := x.admin.UpdatePartitions(x.Context(), n, "sensors")
+	resp, err := x.admin.UpdatePartitions(x.Context(), n, x.topic)
 	if err == nil {
 		err = resp.Error()
 	}
