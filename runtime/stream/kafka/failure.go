@@ -63,6 +63,12 @@ func fail(g grade, cause error, format string, args ...any) *failure {
 	return &failure{text: fmt.Sprintf(format, args...), cause: cause, grade: g}
 }
 
+// passes reports whether an error is a failure that may be gone next time.
+func passes(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.grade == passing
+}
+
 // diagnose says why a broker could not be used.
 func (c *cluster) diagnose(broker string, err error) *failure {
 	for _, look := range []func(string, error) *failure{c.diagnoseAuth, c.diagnoseTLS, c.diagnoseClosed, diagnoseNet} {

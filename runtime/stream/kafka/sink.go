@@ -266,7 +266,7 @@ func (t *target) look(ctx context.Context) error {
 	if err := ping(ctx, t.admin, t.clusters, t.cluster); err != nil {
 		return err
 	}
-	if err := t.refresh(ctx); err != nil {
+	if err := t.find(ctx); err != nil {
 		return err
 	}
 	configs, err := topicConfigs(ctx, t.admin, t.topic)
@@ -290,6 +290,24 @@ const (
 	// and headers. Topics limit what batches take.
 	recordOverhead = 128
 )
+
+// findTries is how often a topic is looked for that has no leader, or whose broker
+// goes: about ten seconds, the time of a restart.
+const findTries = 8
+
+// find makes sure that the topic exists.
+func (t *target) find(ctx context.Context) error {
+	for try, pause := 1, firstPause; ; try, pause = try+1, min(2*pause, maxPause) {
+		err := t.refresh(ctx)
+		if err == nil || !passes(err) || try == findTries {
+			return err
+		}
+		t.log.Warn("the topic cannot be looked up, trying again", "try", try, "error", err)
+		if !wait(ctx, pause) {
+			return err
+		}
+	}
+}
 
 // refresh reads the topic's number of partitions.
 func (t *target) refresh(ctx context.Context) error {

@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// settleTries is how often Settle starts over when a broker fails it.
+	// settleTries is how often Settle starts over when the broker shuts it out. When
+	// brokers are down, it tries until its time is over.
 	settleTries = 3
 	settlePause = 200 * time.Millisecond
-	// settleGrace is added to the transaction timeout: by then every transaction
-	// with a timeout such as ours has ended.
+	// settleGrace and the transaction timeout are Settle's time: by then every
+	// transaction with a timeout such as ours has ended.
 	settleGrace = 30 * time.Second
 )
 
@@ -39,45 +40,52 @@ func (w *transactional[T]) Settle(ctx context.Context, s stream.Standing) (bool,
 		return false, errSinkClosed
 	}
 	w.abandon(ctx, nil)
+	bounded, cancel := context.WithTimeout(ctx, w.timeout+settleGrace)
+	defer cancel()
 	for try := 1; ; try++ {
-		committed, err := w.settle(ctx, s)
+		committed, err := w.settle(bounded, s)
 		w.usable = err == nil
 		if err == nil {
 			w.settled = true
 			return committed, nil
 		}
 		w.disconnect()
-		if try == settleTries || ctx.Err() != nil || !errors.Is(err, stream.ErrNotDelivered) {
+		if ctx.Err() != nil || !settleAgain(err, try) {
 			return false, err
 		}
 		w.log.Warn("the last commit could not be settled, trying again", "try", try, "error", err)
-		if !wait(ctx, settlePause<<(try-1)) {
+		if !wait(bounded, min(settlePause<<min(try-1, 10), maxPause)) {
 			return false, err
 		}
 	}
 }
 
+// settleAgain reports whether a failure may be gone next time: a broker that is
+// starting or down comes back, and it takes as long as it takes; another instance
+// that takes over at the same time wins in the end.
+func settleAgain(err error, try int) bool {
+	return passes(err) || try < settleTries && errors.Is(err, stream.ErrNotDelivered)
+}
+
 func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool, error) {
-	bounded, cancel := context.WithTimeout(ctx, w.timeout+settleGrace)
-	defer cancel()
-	switch err := w.journal.ensure(bounded, s.Doubt == nil && (s.Last.Epoch == 0 || s.Unknown)); {
+	switch err := w.journal.ensure(ctx, s.Doubt == nil && (s.Last.Epoch == 0 || s.Unknown)); {
 	case errors.Is(err, errNoJournal):
 		return false, w.missing(s, "topic "+w.journal.name)
 	case err != nil:
 		return false, err
 	}
 	hint := w.hint(s)
-	before, err := w.journal.glance(bounded, hint)
+	before, err := w.journal.glance(ctx, hint)
 	if err != nil {
 		return false, err
 	}
 	if err := w.checkBefore(before.record, s); err != nil {
 		return false, err
 	}
-	if err := w.fence(bounded); err != nil {
+	if err := w.fence(ctx); err != nil {
 		return false, err
 	}
-	after, err := w.journal.settled(bounded, hint)
+	after, err := w.journal.settled(ctx, hint)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +97,7 @@ func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool,
 	if after.record != nil {
 		w.last = &after.place
 	}
-	return committed, w.claim(bounded, after.record, s)
+	return committed, w.claim(ctx, after.record, s)
 }
 
 // hint is where the journal need not be read before.
