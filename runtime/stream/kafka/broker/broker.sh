@@ -311,7 +311,8 @@ launch() {
   echo "broker: Kafka $version on $plain (pid $!)" >&2
 }
 
-# end ends the process and waits until it is gone.
+# end ends the process and waits until it is gone, and its ports too, which the
+# kernel closes a little later.
 end() { # SIGNAL
   local running deadline=$((SECONDS + 60))
   if ! running=$(pid); then
@@ -329,6 +330,11 @@ end() { # SIGNAL
     sleep 0.05
   done
   rm -f "$pidfile"
+  local address
+  deadline=$((SECONDS + 10))
+  for address in $plain $controller $ssl $mtls $sasl $sasl_ssl; do
+    while opens "$address" && ((SECONDS < deadline)); do sleep 0.05; done
+  done
 }
 
 signal() { # SIGNAL
