@@ -1,7 +1,7 @@
 // Package kafka reads topics into flows and writes flows into topics.
 //
 // docs/reference/kafka.md tells users what there is. This comment is about the
-// inside of a [Source]; the sink's is in sink.go.
+// inside of a [Source]; docs/internals/kafka.md has that of a sink.
 //
 // # Model
 //
