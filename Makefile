@@ -27,9 +27,13 @@ help: ## list the targets
 run: build ## run the heartbeat example on embedded defaults; run it again and it goes on
 	@examples/heartbeat/demo.sh $(BIN)/heartbeat $(DEMO)/heartbeat
 
+.PHONY: run-kafka
+run-kafka: build ## run the heartbeat example on Kafka, with a broker that is fetched, started and stopped
+	@runtime/stream/kafka/broker/broker.sh run examples/heartbeat/demo-kafka.sh $(BIN)/heartbeat $(DEMO)/heartbeat-kafka
+
 .PHONY: build
 build: generate ## build the examples into .tmp/bin
-	@$(ENV) go build -o $(BIN)/ ./examples/heartbeat/cmd/heartbeat
+	@$(ENV) go build -o $(BIN)/ ./examples/heartbeat/cmd/heartbeat ./examples/keyedcount/cmd/keyedcount
 
 .PHONY: generate
 generate: env ## bring all generated code up to date

@@ -1,21 +1,24 @@
 // Package heartbeat watches sensors and raises an alert when one goes silent.
 //
 // It is the whole of tws in one page: a processor with every kind of state and a
-// timer, a streaming table, and the flow that fills it. See README.md in this
-// folder for how to run it and what to expect.
+// timer, a streaming table, and the flow that fills it; with Kafka, also a
+// second flow from the table to a topic. demo.sh and demo-kafka.sh run it.
 package heartbeat
 
 import (
 	"iter"
+	"strconv"
 	"time"
 
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/stream/file"
+	"github.com/tws-go/tws/runtime/stream/kafka"
 )
 
 //go:generate go tool tws-gen
 
-// Reading is one line of the sensors folder.
+// Reading is what a sensor reports: one line of the sensors folder, or one message of
+// the sensors topic.
 type Reading struct {
 	SensorID   int64  `json:"sensor_id"`
 	SensorType string `json:"sensor_type"`
@@ -94,14 +97,42 @@ func (h *Heartbeat) HandleExpiredTimer(ctx *tws.TimerContext, id int64, t tws.Ex
 //tws:table
 var SensorAlerts tws.StreamingTable[Alert]
 
-// SilentSensors watches the folder that sensors write their readings to.
+// SilentSensors watches what sensors report.
 //
 //tws:flow target=SensorAlerts
 func SilentSensors(f *tws.Flow) tws.Stream[Alert] {
-	readings := tws.ReadStream(f, file.JSON[Reading]{Name: "sensors", Path: f.String("sensors", "sensors")})
 	patience := f.Duration("patience", 5*time.Minute)
 	return tws.TransformWithState(
-		tws.GroupBy(readings, func(r Reading) int64 { return r.SensorID }),
+		tws.GroupBy(readings(f), func(r Reading) int64 { return r.SensorID }),
 		func() *Heartbeat { return &Heartbeat{Patience: patience} }, // one per state partition
 	)
+}
+
+// readings come from a folder of JSON lines or, with --conf source=kafka, from the
+// topic sensors of the cluster main, with the time that Kafka knows of each message.
+func readings(f *tws.Flow) tws.Stream[Reading] {
+	sensors := f.String("sensors", "sensors")
+	if f.Choice("source", "files", "kafka") == "files" {
+		return tws.ReadStream(f, file.JSON[Reading]{Name: "sensors", Path: sensors})
+	}
+	return tws.WithWatermark(tws.ReadStream(f, kafka.Source[Reading]{Name: "sensors", Topic: sensors}), nil, time.Hour)
+}
+
+// AlertTopic has the alerts once more, keyed by sensor, for those who listen.
+var AlertTopic = tws.NewSink(kafka.Sink[Alert]{
+	Topic: "sensorAlerts",
+	Key:   func(a Alert) []byte { return strconv.AppendInt(nil, a.SensorID, 10) },
+})
+
+// PublishAlerts reads the table of alerts as a stream. It has no directive, since
+// it only makes sense where there is Kafka: see RegisterAll.
+func PublishAlerts(f *tws.Flow) tws.Stream[Alert] { return tws.ReadStream(f, &SensorAlerts) }
+
+// RegisterAll adds the flows that have directives and, with --conf source=kafka, the
+// one that publishes the alerts.
+func RegisterAll(p *tws.Pipeline) {
+	Register(p)
+	if p.Conf("source", "files") == "kafka" {
+		tws.AppendFlow(p, AlertTopic, "publishAlerts", PublishAlerts)
+	}
 }

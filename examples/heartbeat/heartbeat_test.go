@@ -21,3 +21,19 @@ func TestSilentSensors(t *testing.T) {
 		twstest.Advance(time.Minute),
 	).Golden("testdata/alerts.jsonl")
 }
+
+// With readings from Kafka the flow has a watermark, which changes nothing for a
+// processor that lives by processing time.
+func TestSilentSensorsFromKafka(t *testing.T) {
+	twstest.Run(t, SilentSensors,
+		twstest.Conf("source", "kafka"),
+		twstest.Rows(Reading{SensorID: 1, SensorType: "pressure"}),
+		twstest.Advance(6*time.Minute),
+	).Want(Alert{SensorID: 1, SensorType: "pressure", LastHeartbeat: twstest.Start, Readings: 1})
+}
+
+// The table's rows are published as they are.
+func TestPublishAlerts(t *testing.T) {
+	alert := Alert{SensorID: 7, SensorType: "pressure", Readings: 3}
+	twstest.Run(t, PublishAlerts, twstest.Rows(alert)).Want(alert)
+}

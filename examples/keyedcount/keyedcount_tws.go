@@ -8,27 +8,37 @@ import (
 	"github.com/tws-go/tws/schemas"
 )
 
-// A processor, state or row type that changed since tws-gen ran does not
-// compile here. The fix is to run: go generate ./...
+// If this does not compile, Count has changed since tws-gen ran.
+// Run: go generate ./...
 func _() {
-	run_go_generate[struct {
+	type run_go_generate = struct {
 		Key  string `json:"k"`
 		N    int64  `json:"n"`
 		Sent int64  `json:"ts"`
-	}](Count{})
-	run_go_generate[struct {
+	}
+	var _ run_go_generate = Count{}
+}
+
+// If this does not compile, Counter has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
 		tws.Processor[string, Event, Count] `tws:"counter,time=none,output=append"`
 
 		N tws.ValueState[int64] `tws:"n"`
-	}](Counter{})
-	run_go_generate[struct {
-		Key  string `json:"k"`
-		Sent int64  `json:"ts,omitempty"`
-	}](Event{})
+	}
+	var _ run_go_generate = Counter{}
 }
 
-// run_go_generate takes a value of a type as it was when tws-gen ran.
-func run_go_generate[T any](T) {}
+// If this does not compile, Event has changed since tws-gen ran.
+// Run: go generate ./...
+func _() {
+	type run_go_generate = struct {
+		Key  string `json:"k"`
+		Sent int64  `json:"ts,omitempty"`
+	}
+	var _ run_go_generate = Event{}
+}
 
 // BindTWS hands every state field of c its accessor and returns what the engine
 // must know of the processor. The engine calls it for each instance.
@@ -88,6 +98,7 @@ func (*Count) TWSRow() *tws.Row[Count] {
 		AppendJSON:    twsAppendCountJSON,
 		DecodeJSON:    twsUnmarshalCountJSON,
 		AppendColumns: twsAppendCountColumns,
+		ReadColumns:   twsReadCountColumns,
 	}
 }
 
@@ -180,6 +191,15 @@ func twsAppendCountColumns(w tws.ColumnWriter, v *Count) {
 	w.Int(v.Sent)
 }
 
+// twsReadCountColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadCountColumns(r tws.ColumnReader, v *Count) {
+	*v = Count{}
+	v.Key = r.String()
+	v.N = r.Int(64)
+	v.Sent = r.Int(64)
+}
+
 // TWSRow returns the generated codecs of Event as a row.
 func (*Event) TWSRow() *tws.Row[Event] {
 	return &tws.Row[Event]{
@@ -190,6 +210,7 @@ func (*Event) TWSRow() *tws.Row[Event] {
 		AppendJSON:    twsAppendEventJSON,
 		DecodeJSON:    twsUnmarshalEventJSON,
 		AppendColumns: twsAppendEventColumns,
+		ReadColumns:   twsReadEventColumns,
 	}
 }
 
@@ -272,4 +293,12 @@ func twsUnmarshalEventJSON(src []byte, v *Event) error {
 func twsAppendEventColumns(w tws.ColumnWriter, v *Event) {
 	w.String(v.Key)
 	w.Int(v.Sent)
+}
+
+// twsReadEventColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadEventColumns(r tws.ColumnReader, v *Event) {
+	*v = Event{}
+	v.Key = r.String()
+	v.Sent = r.Int(64)
 }

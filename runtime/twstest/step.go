@@ -29,7 +29,8 @@ type input struct {
 	used string // the source that reads them
 }
 
-// Rows lets rows arrive at the source of their type. If the flow reads several
+// Rows lets rows arrive at the source of their type, with the clock's present instant
+// as the source's timestamp. If the flow reads several
 // sources of one row type, use [RowsTo].
 func Rows[R any](rows ...R) Step { return RowsTo("", rows...) }
 
@@ -43,7 +44,7 @@ func RowsTo[R any](source string, rows ...R) Step {
 			}
 		},
 		run: func(h *harness) error {
-			h.inputs[name].rows.(*memory.Rows[R]).Append(rows...)
+			h.inputs[name].rows.(*memory.Rows[R]).AppendAt(h.clock.Now(), rows...)
 			return nil
 		},
 	}

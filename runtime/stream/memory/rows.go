@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -35,7 +36,13 @@ type Rows[T any] struct {
 	Name string
 
 	mu   sync.Mutex
-	rows []T
+	rows []timed[T]
+}
+
+// timed is a row and its timestamp, zero if it has none.
+type timed[T any] struct {
+	row T
+	at  time.Time
 }
 
 // NewRows returns a source with the given name and rows.
@@ -45,19 +52,25 @@ func NewRows[T any](name string, rows ...T) *Rows[T] {
 	return r
 }
 
-// Append adds rows to the end. What slices, maps and pointers in the rows refer
-// to belongs to the source from then on.
-func (r *Rows[T]) Append(rows ...T) {
+// Append adds rows without a timestamp to the end. What slices, maps and pointers in
+// the rows refer to belongs to the source from then on.
+func (r *Rows[T]) Append(rows ...T) { r.AppendAt(time.Time{}, rows...) }
+
+// AppendAt is Append with the source's timestamp of the rows, as a message queue
+// keeps for each message.
+func (r *Rows[T]) AppendAt(at time.Time, rows ...T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rows = append(r.rows, rows...)
+	for _, row := range rows {
+		r.rows = append(r.rows, timed[T]{row, at})
+	}
 }
 
 // Len returns the number of rows.
 func (r *Rows[T]) Len() int { return len(r.all()) }
 
 // all returns the rows so far, which nobody changes.
-func (r *Rows[T]) all() []T {
+func (r *Rows[T]) all() []timed[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rows
@@ -105,7 +118,7 @@ func (r *reader[T]) Read(ctx context.Context, from, to stream.Position, yield fu
 		if err := ctx.Err(); err != nil {
 			return stats, err
 		}
-		r.rec = stream.Record[T]{Row: row, Offset: int64(lo + i)}
+		r.rec = stream.Record[T]{Row: row.row, Offset: int64(lo + i), Time: row.at}
 		if err := yield(&r.rec); err != nil {
 			return stats, err
 		}

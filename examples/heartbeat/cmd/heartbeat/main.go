@@ -9,5 +9,5 @@ import (
 )
 
 func main() {
-	app.Main(heartbeat.Register)
+	app.Main(heartbeat.RegisterAll)
 }
