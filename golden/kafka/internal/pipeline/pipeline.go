@@ -63,3 +63,11 @@ func (t Topics) AddAlerts(p *tws.Pipeline) {
 		)
 	})
 }
+
+// Small makes snapshots and retention happen in a run of a minute.
+func Small() map[string]string {
+	return map[string]string{"tws.partitions": "2", "tws.snapshot-epochs": "20", "tws.retain-epochs": "10"}
+}
+
+// EpochLine is what the program logs after each epoch.
+const EpochLine = "an epoch is done"

@@ -178,6 +178,7 @@ func (*Alert) TWSRow() *tws.Row[Alert] {
 		AppendJSON:    twsAppendAlertJSON,
 		DecodeJSON:    twsUnmarshalAlertJSON,
 		AppendColumns: twsAppendAlertColumns,
+		ReadColumns:   twsReadAlertColumns,
 	}
 }
 
@@ -270,6 +271,15 @@ func twsAppendAlertColumns(w tws.ColumnWriter, v *Alert) {
 	w.Int(v.Sum)
 }
 
+// twsReadAlertColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadAlertColumns(r tws.ColumnReader, v *Alert) {
+	*v = Alert{}
+	v.Sensor = r.String()
+	v.Number = r.Int(64)
+	v.Sum = r.Int(64)
+}
+
 // TWSRow returns the generated codecs of Count as a row.
 func (*Count) TWSRow() *tws.Row[Count] {
 	return &tws.Row[Count]{
@@ -280,6 +290,7 @@ func (*Count) TWSRow() *tws.Row[Count] {
 		AppendJSON:    twsAppendCountJSON,
 		DecodeJSON:    twsUnmarshalCountJSON,
 		AppendColumns: twsAppendCountColumns,
+		ReadColumns:   twsReadCountColumns,
 	}
 }
 
@@ -372,6 +383,15 @@ func twsAppendCountColumns(w tws.ColumnWriter, v *Count) {
 	w.Int(v.Value)
 }
 
+// twsReadCountColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadCountColumns(r tws.ColumnReader, v *Count) {
+	*v = Count{}
+	v.Sensor = r.String()
+	v.N = r.Int(64)
+	v.Value = r.Int(64)
+}
+
 // TWSRow returns the generated codecs of Reading as a row.
 func (*Reading) TWSRow() *tws.Row[Reading] {
 	return &tws.Row[Reading]{
@@ -382,6 +402,7 @@ func (*Reading) TWSRow() *tws.Row[Reading] {
 		AppendJSON:    twsAppendReadingJSON,
 		DecodeJSON:    twsUnmarshalReadingJSON,
 		AppendColumns: twsAppendReadingColumns,
+		ReadColumns:   twsReadReadingColumns,
 	}
 }
 
@@ -462,6 +483,14 @@ func twsUnmarshalReadingJSON(src []byte, v *Reading) error {
 func twsAppendReadingColumns(w tws.ColumnWriter, v *Reading) {
 	w.String(v.Sensor)
 	w.Int(v.Value)
+}
+
+// twsReadReadingColumns takes the fields of v from r in declaration order; it
+// overwrites all of v.
+func twsReadReadingColumns(r tws.ColumnReader, v *Reading) {
+	*v = Reading{}
+	v.Sensor = r.String()
+	v.Value = r.Int(64)
 }
 
 // twsTypeTally is the wire type of Tally: fields in id order.
