@@ -23,3 +23,8 @@ func broker(t *testing.T) *cluster {
 func TestBrokerCrashAtEveryPoint(t *testing.T) {
 	broker(t).crashAtEveryPoint(t)
 }
+
+// TestJournalGone against a broker.
+func TestBrokerJournalGone(t *testing.T) {
+	broker(t).journalGone(t)
+}

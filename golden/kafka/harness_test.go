@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -293,8 +292,20 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// open opens the pipeline on a folder. It stays open to the test's end: a process
-// that crashes does not take leave of the broker.
+// close takes leave as a process does that ends well.
+func (i *instance) close(t *testing.T) {
+	t.Helper()
+	if i.runner == nil {
+		return
+	}
+	if err := i.runner.Close(); err != nil {
+		t.Error(err)
+	}
+	i.runner = nil
+}
+
+// open opens the pipeline on a folder. Unless it is closed, it stays open to the
+// test's end: a process that crashes does not take leave of the broker.
 func (s *scene) open(t *testing.T, folder string, o tws.Options) (*instance, error) {
 	t.Helper()
 	i := &instance{folder: folder, log: &logged{}}
@@ -308,11 +319,7 @@ func (s *scene) open(t *testing.T, folder string, o tws.Options) (*instance, err
 		return i, err
 	}
 	i.runner = r
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { i.close(t) })
 	return i, nil
 }
 
@@ -333,6 +340,7 @@ func (s *scene) finish(t *testing.T, folder string, o tws.Options) *instance {
 	if err != nil {
 		t.Fatalf("the run that followed failed: %v\n%s", err, i.log)
 	}
+	i.close(t)
 	return i
 }
 
@@ -387,14 +395,4 @@ func mustSay(t *testing.T, text string, words ...string) {
 			t.Errorf("nothing says %q:\n%s", w, text)
 		}
 	}
-}
-
-// sensors are the keys of rows, sorted.
-func sensors[T any](rows map[string][]T) []string {
-	var names []string
-	for name := range rows {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
