@@ -32,7 +32,8 @@ type feed struct {
 	lookedAt time.Time
 	looking  chan look // holds one; nil while nobody looks
 	suspect  bool      // a topic seems to be another than it was
-	doubts   int       // how often in a row that was found not to be so
+	doubts   int       // how often that was found not to be so since rows were read
+	baffled  int       // how often it could not be found out why a partition cannot be fetched
 	deleted  map[string]bool
 	cutShort map[int32]int64 // logs that end before what was read of them, with their end
 
@@ -209,11 +210,19 @@ func (f *feed) learn(ctx context.Context, at *place) (journal []byte, again bool
 			return nil, false, f.errorf("%w", err)
 		}
 	}
-	if again = again || f.suspect; f.suspect {
-		f.doubts++
+	if f.suspect && !again {
+		f.doubt()
 	}
+	again = again || f.suspect
 	f.seen, f.suspect, f.cutShort = nil, false, nil
 	return journal, again, nil
+}
+
+// doubt notes that a topic which seemed to be gone is there.
+func (f *feed) doubt() {
+	if f.doubts++; worthTelling(f.doubts) {
+		f.log.Warn("kafka: a broker did not know a topic that is there, fetching it again", "times", f.doubts)
+	}
 }
 
 // compare returns what the journal must know of what the cluster has, nil if that

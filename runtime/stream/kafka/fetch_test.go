@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,10 +59,12 @@ func TestPassingErrors(t *testing.T) {
 func TestConnectionsDrop(t *testing.T) {
 	t.Parallel()
 	x := newTopicTest(t, Source[sensor]{Topic: "sensors"})
-	var n atomic.Int64
+	var n [2]int // fetches by broker; controls run one at a time
 	x.fake.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
 		x.fake.KeepControl()
-		return nil, errors.New("broken"), n.Add(1)%2 == 1
+		node := x.fake.CurrentNode()
+		n[node]++
+		return nil, errors.New("broken"), n[node]%2 == 1
 	})
 	var got []int64
 	for i := range int64(4) {
@@ -108,7 +109,7 @@ func TestUnauthorisedWhileReading(t *testing.T) {
 	x.put(0, 1)
 	end := x.discover(true)
 	x.restart()
-	x.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "sensors", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	x.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "sensors", Partitions: []int32{0}, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	_, err := x.reader.Cut(t.Context(), nil, end, stream.Limits{})
 	wantError(t, err, "we may not use topic sensors", "(partition 0, offset 0)")
 	_, _, err = x.tryRead(nil, end)

@@ -181,8 +181,10 @@ func (f *feed) afterCut(ctx context.Context, known *knownTopic, seen listed, nam
 func (f *feed) inspect(ctx context.Context, at *place) error {
 	for _, bad := range f.fetch.failures() {
 		err := f.treat(ctx, bad)
-		if err != nil && bad.kind != broken && kerr.IsRetriable(err) { // the next time
-			f.log.Warn("kafka: cannot find out why a partition cannot be fetched, will try again", "partition", f.ledger.logs[bad.n].logID.String(), "error", err)
+		if err != nil && bad.kind == outOfRange && kerr.IsRetriable(err) { // the next time
+			if f.baffled++; worthTelling(f.baffled) {
+				f.log.Warn("kafka: cannot find out why a partition cannot be fetched, will try again", "partition", f.ledger.logs[bad.n].logID.String(), "times", f.baffled, "error", err)
+			}
 			f.suspect, err = f.suspect || errors.Is(err, kerr.UnknownTopicOrPartition), nil
 		}
 		if err != nil {
@@ -192,7 +194,7 @@ func (f *feed) inspect(ctx context.Context, at *place) error {
 	return nil
 }
 
-// maxDoubts is how often in a row the cluster may say of a topic that is there
+// maxDoubts is how often, without a row in between, the cluster may say of a topic that is there
 // that it is not.
 const maxDoubts = 10
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // TestRecordsDeleted: records that are deleted before they were read are a loss,
@@ -195,4 +197,32 @@ func (x *topicTest[R]) wantLog(text string, times int) {
 	if n := strings.Count(x.log.String(), text); n < times {
 		x.Errorf("%q is %d times in the log, want %d:\n%s", text, n, times, x.log.String())
 	}
+}
+
+// TestDoubts: a topic that brokers keep denying though it is there is fetched again
+// with a warning, and not for ever.
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	x := newTopicTest(t, Source[sensor]{Topic: "sensors"})
+	x.put(0, 1)
+	x.discover(false)
+	deny := func() {
+		f := x.reader.(*reader[sensor]).fetch
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.logs[1].fail(anotherTopic, kerr.UnknownTopicID)
+	}
+	deny()
+	wantIDs(t, x.follow(1), 1)
+	x.wantLog("did not know a topic that is there", 1)
+	err := error(nil)
+	for range maxDoubts + 1 {
+		if deny(); err == nil {
+			_, err = x.tryDiscover(false)
+		}
+	}
+	wantError(t, err, "topic sensors was deleted, and maybe created anew (partition 1, offset 0)")
+	x.restart()
+	x.put(0, 2)
+	wantIDs(t, x.follow(1), 2)
 }

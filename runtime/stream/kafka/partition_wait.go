@@ -132,8 +132,14 @@ func (f *feed) recheck(ctx context.Context) error {
 	if err := f.checkKnown(f.seen); err != nil {
 		return err
 	}
-	f.doubts++
-	f.fetch.retry(func(l logID) bool { return !f.deleted[l.topic] })
+	there := false
+	f.fetch.retry(func(l logID) bool {
+		there = there || !f.deleted[l.topic]
+		return !f.deleted[l.topic]
+	})
+	if there {
+		f.doubt()
+	}
 	return nil
 }
 
@@ -304,6 +310,7 @@ func (f *feed) take(ctx context.Context, n int32, at, end int64) (records []*kgo
 	ok := got()
 	f.fetch.mu.Unlock()
 	if ok {
+		f.doubts, f.baffled = 0, 0
 		return records, next, nil
 	}
 	f.cover(n, at)
@@ -312,6 +319,7 @@ func (f *feed) take(ctx context.Context, n int32, at, end int64) (records []*kgo
 	}
 	f.fetch.mu.Lock()
 	defer f.fetch.mu.Unlock()
+	f.doubts, f.baffled = 0, 0
 	if !got() {
 		return nil, 0, f.errorf("%s: offset %d is not in the backlog though it was fetched", f.ledger.logs[n].logID, at)
 	}
