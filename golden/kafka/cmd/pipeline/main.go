@@ -25,6 +25,7 @@ func main() {
 	flag.StringVar(&topics.Brokers, "brokers", "", "where the cluster is")
 	flag.StringVar(&topics.Sensors, "sensors", "", "the topic of readings")
 	flag.StringVar(&topics.Counts, "counts", "", "the topic of counts")
+	flag.StringVar(&topics.Alerts, "alerts", "", "the topic of alerts")
 	flag.StringVar(&topics.Journal, "journal", "", "the journal topic")
 	flag.DurationVar(&topics.Timeout, "timeout", 0, "the timeout of transactions")
 	flag.Parse()
@@ -56,6 +57,7 @@ func run(folder string, interval time.Duration, topics pipeline.Topics) error {
 	}
 	p := tws.NewPipeline(o)
 	topics.AddAlerts(p)
+	topics.AddPublish(p)
 	topics.AddCounts(p)
 	return p.Run(context.Background())
 }

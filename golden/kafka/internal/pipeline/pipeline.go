@@ -14,6 +14,8 @@ const (
 	AlertsFlow = "sensorAlerts"
 	// CountsFlow goes from the topic of readings to the topic of counts.
 	CountsFlow = "counts"
+	// PublishFlow goes from the table to the topic of alerts.
+	PublishFlow = "publish"
 )
 
 // Table is the table's name.
@@ -24,8 +26,8 @@ var SensorAlerts tws.StreamingTable[Alert]
 
 // Topics are where a pipeline reads and writes.
 type Topics struct {
-	Brokers                  string
-	Sensors, Counts, Journal string
+	Brokers                          string
+	Sensors, Counts, Alerts, Journal string
 	// Timeout is that of transactions; 0 is the default.
 	Timeout time.Duration
 }
@@ -62,6 +64,16 @@ func (t Topics) AddAlerts(p *tws.Pipeline) {
 			func() *Alarm { return new(Alarm) },
 		)
 	})
+}
+
+// AddPublish adds the flow that writes what is in the table to a topic, exactly
+// once. The table must have been added.
+func (t Topics) AddPublish(p *tws.Pipeline) {
+	alerts := tws.NewSink(kafka.Sink[Alert]{
+		Topic: t.Alerts, Journal: t.Journal, TransactionTimeout: t.Timeout,
+		Key: func(a Alert) []byte { return []byte(a.Sensor) },
+	})
+	tws.AppendFlow(p, alerts, PublishFlow, func(f *tws.Flow) tws.Stream[Alert] { return tws.ReadStream(f, &SensorAlerts) })
 }
 
 // Small makes snapshots and retention happen in a run of a minute.
