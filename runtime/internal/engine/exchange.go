@@ -66,6 +66,8 @@ type Lane struct {
 	session    origin
 	sessionKey []byte
 	noted      bool // session is in origins
+
+	owed int // memory that the budget does not know of yet
 }
 
 // bucket holds what one lane sends to one partition.
@@ -102,7 +104,7 @@ func (x *Exchange) reset() {
 			l.buckets[i].reset()
 		}
 		l.origins, l.keys = l.origins[:0], l.keys[:0]
-		l.written, l.noted = false, false
+		l.written, l.noted, l.owed = false, false, 0
 	}
 }
 
@@ -114,7 +116,22 @@ func (l *Lane) Put(key, row []byte) error {
 	group := store.KeyGroup(key, l.exchange.groups)
 	b := &l.buckets[store.PartitionOf(group, l.exchange.partitions, l.exchange.groups)]
 	from, size := l.note()
-	return l.exchange.budget.take(size + b.put(group, key, row, from))
+	l.owed += size + b.put(group, key, row, from)
+	if l.owed < budgetStep {
+		return nil
+	}
+	return l.settle()
+}
+
+// budgetStep is how much memory a lane takes before it tells the budget: the budget
+// is shared by all lanes, and its counter would be fought over for each row.
+const budgetStep = 64 << 10
+
+// settle tells the budget what the lane has taken.
+func (l *Lane) settle() error {
+	n := l.owed
+	l.owed = 0
+	return l.exchange.budget.take(n)
 }
 
 const rowOverhead, keyOverhead = 24, 64

@@ -34,6 +34,7 @@ func fetchOptions(s *settings) []kgo.Opt {
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(partitionBytes),
 		kgo.FetchMaxWait(fetchWait),
+		kgo.WithPools(new(recycler)),
 	}
 }
 

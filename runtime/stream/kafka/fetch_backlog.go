@@ -24,7 +24,7 @@ type backlog struct {
 }
 
 // answer is the records of one answer. It reaches from the answer before, or from
-// base, to before end. It never changes.
+// base, to before end.
 type answer struct {
 	records []*kgo.Record
 	end     int64
@@ -66,6 +66,7 @@ func (b *backlog) add(records []*kgo.Record) (bytes int64) {
 	rows := records[:0]
 	for _, r := range records {
 		if r.Attrs.IsControl() {
+			r.Recycle()
 			continue
 		}
 		rows = append(rows, r)

@@ -297,7 +297,7 @@ func (f *fetcher) retry(keep func(logID) bool) {
 }
 
 // take returns the next records of a partition before an offset, and how far they
-// reach. What is taken leaves the backlog.
+// reach. What is taken leaves the backlog and is the caller's, who may recycle it.
 func (f *feed) take(ctx context.Context, n int32, at, end int64) (records []*kgo.Record, next int64, err error) {
 	targets := make([]int64, len(f.ledger.logs))
 	targets[n] = end
@@ -356,6 +356,9 @@ func (f *feed) next(n int32, at, end int64, records *[]*kgo.Record, next *int64)
 	*records, *next = c.between(at, end), min(end, c.end)
 	if c.end <= end {
 		f.fetch.bytes -= b.release(c.end)
+	} else {
+		c.records = c.records[c.index(end):]
+		b.base = max(b.base, end)
 	}
 	f.fetch.tell()
 	return true

@@ -46,6 +46,9 @@ func (r *reader[R]) Read(ctx context.Context, from, to stream.Position, yield fu
 			if err := r.yieldAll(ctx, records, yield, &stats); err != nil {
 				return stats, err
 			}
+			for _, rec := range records {
+				rec.Recycle()
+			}
 			at = next
 		}
 	}
