@@ -13,7 +13,8 @@ import (
 const reference = "../../docs/reference/"
 
 // sources are the tests that name cases and rules.
-var sources = []string{"testdata/*.txt", "*_test.go", "../../runtime/*_test.go", "../../runtime/internal/engine/*_test.go"}
+var sources = []string{"testdata/*.txt", "*_test.go", "../../runtime/*_test.go", "../../runtime/internal/engine/*_test.go",
+	"../../runtime/stream/kafka/*_test.go", "../kafka/*_test.go"}
 
 var (
 	caseNumber  = regexp.MustCompile(`\b[CB]-\d+`)

@@ -42,7 +42,7 @@ func newBrokerCluster(t *testing.T) (*sinkCluster, *broker.Broker) {
 	return c, b
 }
 
-// C-37: epochs with and without rows, by one process and the next.
+// B-86: epochs with and without rows, by one process and the next.
 func TestBrokerEpochs(t *testing.T) {
 	c, _ := newBrokerCluster(t)
 	r := c.start(Sink[sinkRow]{}, stream.Standing{})
