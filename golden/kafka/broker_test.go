@@ -28,3 +28,8 @@ func TestBrokerCrashAtEveryPoint(t *testing.T) {
 func TestBrokerJournalGone(t *testing.T) {
 	broker(t).journalGone(t)
 }
+
+// TestCrashAgain against a broker.
+func TestBrokerCrashAgain(t *testing.T) {
+	broker(t).crashAgain(t)
+}

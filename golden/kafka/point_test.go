@@ -3,6 +3,7 @@ package kafka_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -160,4 +161,47 @@ func (c *cluster) crashAtEveryPoint(t *testing.T) {
 func TestCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	fake(t).crashAtEveryPoint(t)
+}
+
+// crashAgain crashes at random points, and the runs that follow as well, until one
+// comes to its end. B-37
+func (c *cluster) crashAgain(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for n := range uint64(8) {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, n))
+			s := c.scene(t, 0)
+			folder, crashes := t.TempDir(), 0
+			for err := errCrash; err != nil; crashes++ {
+				points, left := 1+random.IntN(pointsOfLife), ""
+				_, err = s.run(t, folder, tws.Options{AtPoint: func(epoch.Point) (err error) {
+					if points--; points != 0 {
+						return nil
+					}
+					if left, err = copyOf(t, folder); err != nil {
+						return err
+					}
+					return errCrash
+				}})
+				if err != nil && !errors.Is(err, errCrash) || crashes > 200 {
+					t.Fatalf("after %d crashes: %v", crashes, err)
+				}
+				folder = left
+			}
+			t.Logf("%d crashes", crashes-1)
+			s.exactlyOnce(t)
+		})
+	}
+}
+
+// pointsOfLife is more than what one epoch passes.
+const pointsOfLife = 40
+
+// Crashes that follow each other lose and double nothing, also those in the middle
+// of making good an earlier one.
+func TestCrashAgain(t *testing.T) {
+	t.Parallel()
+	fake(t).crashAgain(t)
 }
