@@ -13,6 +13,11 @@ DEMO   := $(TMP)/demo
 # The cgo variables of RocksDB, or CGO_ENABLED=0 where there is no RocksDB.
 ENV    := set -a; source $(TMP)/env.sh; set +a;
 
+BROKER := runtime/stream/kafka/broker/broker.sh
+# The tag of tests that need a broker. -tags on a command line replaces the tags of
+# GOFLAGS, so the one that RocksDB needs is said again.
+BROKER_TAGS := -tags kafka_broker,grocksdb_no_link
+
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages without cgo or third-party C: what the race detector runs on.
 PURE := ./schemas/... ./codec/... ./gen/... ./cmd/... ./runtime ./runtime/checkpoint/... ./runtime/internal/... \
@@ -29,7 +34,7 @@ run: build ## run the heartbeat example on embedded defaults; run it again and i
 
 .PHONY: run-kafka
 run-kafka: build ## run the heartbeat example on Kafka, with a broker that is fetched, started and stopped
-	@runtime/stream/kafka/broker/broker.sh run examples/heartbeat/demo-kafka.sh $(BIN)/heartbeat $(DEMO)/heartbeat-kafka
+	@$(BROKER) run examples/heartbeat/demo-kafka.sh $(BIN)/heartbeat $(DEMO)/heartbeat-kafka
 
 .PHONY: build
 build: generate ## build the examples into .tmp/bin
@@ -44,13 +49,11 @@ test: env ## run all tests; no service to start
 	@$(ENV) go test ./...
 
 # Starts a broker of its own and stops it, whatever happens. Packages one after
-# another, as their tests stop and kill it; the tag of $(ENV) is said again since
-# -tags replaces it.
+# another, as their tests stop and kill it.
 BROKER_TESTS := ./runtime/stream/kafka/... ./golden/kafka/... ./examples/...
 .PHONY: test-kafka
 test-kafka: env ## run the tests that need a real Kafka broker, which it fetches, starts and stops
-	@$(ENV) runtime/stream/kafka/broker/broker.sh run \
-		go test -tags kafka_broker,grocksdb_no_link -p 1 -count=1 -timeout 20m $(BROKER_TESTS)
+	@$(ENV) $(BROKER) run go test $(BROKER_TAGS) -p 1 -count=1 -timeout 20m $(BROKER_TESTS)
 
 .PHONY: race
 race: ## run the tests of the pure-Go packages under the race detector
@@ -61,8 +64,9 @@ lint: env ## gofmt, go vet, staticcheck, and no generated file out of date
 	@files=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$files" || { echo "not gofmt-clean:" $$files; exit 1; }
 	@$(ENV) go vet ./...
 	@CGO_ENABLED=0 go vet ./...
-	@$(ENV) go run $(STATICCHECK) ./...
-	@$(BIN)/tws-gen check ./examples/... ./golden/dialogue/... ./golden/kafka/...
+	@$(ENV) go vet $(BROKER_TAGS) ./...
+	@$(ENV) go run $(STATICCHECK) $(BROKER_TAGS) ./...
+	@$(BIN)/tws-gen check ./examples/... ./golden/dialogue/... ./golden/kafka/... ./golden/kafka/...
 
 .PHONY: golden
 golden: env ## re-record all golden files; review the diff
@@ -72,8 +76,9 @@ golden: env ## re-record all golden files; review the diff
 	done
 
 .PHONY: bench
-bench: env ## run the benchmarks that lie beside the code
+bench: env ## run the benchmarks that lie beside the code, and the keyed count on a real broker
 	@$(ENV) go test -run '^$$' -bench . -benchmem ./...
+	@$(ENV) $(BROKER) run go test $(BROKER_TAGS) -run '^$$' -bench KeyedCount -benchtime 1x ./examples/keyedcount
 
 .PHONY: interop
 interop: build ## open the example's table with the deltalake package from PyPI
@@ -82,7 +87,7 @@ interop: build ## open the example's table with the deltalake package from PyPI
 
 .PHONY: clean
 clean: ## remove everything that was built, fetched into .tmp, or left by make run
-	@runtime/stream/kafka/broker/broker.sh stop
+	@$(BROKER) stop
 	@rm -rf $(TMP)
 
 # env builds the generator and asks it how to build against RocksDB, fetching it
