@@ -139,7 +139,7 @@ func (z *zombie) mustBeFenced(t *testing.T) {
 }
 
 // crashAtEveryPoint crashes in every way at every point, in the first epoch and in
-// a later one. B-37, B-71, B-86, C-187
+// a later one. B-37, B-71, B-86
 func (c *cluster) crashAtEveryPoint(t *testing.T) {
 	for _, way := range crashes {
 		for _, point := range way.points {

@@ -14,8 +14,9 @@ import (
 const (
 	// askTimeout bounds a question to the cluster. The client tries again within.
 	askTimeout = 30 * time.Second
-	// listTries is how often a topic may be found to have no leader.
-	listTries = 4
+	// listTries is how often a topic may be found to have no leader, with pauses
+	// that double: 13 seconds, enough for a broker that restarts.
+	listTries = 8
 )
 
 // listing is what the cluster has of what the source wants, by topic.
@@ -34,6 +35,7 @@ func (f *feed) list(ctx context.Context) (listing, error) {
 		if err == nil || !kerr.IsRetriable(err) || try == listTries || !wait(ctx, pause) {
 			return seen, explain(f.cluster, "", err)
 		}
+		f.log.Warn("kafka: cannot list topics, will try again", "times", try, "error", err)
 	}
 }
 
