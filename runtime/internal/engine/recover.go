@@ -12,8 +12,9 @@ import (
 )
 
 // recover brings everything to the last decided epoch: an epoch in doubt settled
-// with its sink, output published, stores replayed, plans beyond the first undecided epoch dropped. The undecided plan,
-// if there is one, is run before anything new.
+// with its sink, output published, stores replayed, plans beyond the first
+// undecided epoch dropped. The undecided plan, if there is one, is run before
+// anything new.
 func (u *Unit) recover(ctx context.Context) error {
 	if err := u.settle(ctx); err != nil {
 		return err

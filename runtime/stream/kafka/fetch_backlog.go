@@ -91,7 +91,7 @@ func (b *backlog) release(offset int64) (bytes int64) {
 	return bytes
 }
 
-// between returns the records of a answer in a range of offsets.
+// between returns the records of an answer in a range of offsets.
 func (c *answer) between(from, to int64) []*kgo.Record {
 	return c.records[c.index(from):c.index(to)]
 }

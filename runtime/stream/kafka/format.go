@@ -19,7 +19,8 @@ const (
 	// a msgpack array of the fields in the order of their ids. It is compact,
 	// and meant for topics between pipelines that share the row type.
 	Msgpack
-	// Raw takes the value as it is; T must be []byte.
+	// Raw takes the value as it is; T must be []byte. A source uses the bytes again
+	// once the function that got the row has returned: copy what is to be kept.
 	Raw
 	// String takes the value as text; T must be string. It does not check that
 	// the text is UTF-8.

@@ -11,7 +11,9 @@ import (
 	"github.com/tws-go/tws/runtime/stream"
 )
 
-// Record is a record of a topic with its value decoded.
+// Record is a record of a topic with its value decoded. The bytes of Key and
+// Headers, and of Value if T is []byte, are used again once the function that got
+// the row has returned: copy what is to be kept.
 type Record[T any] struct {
 	// Key is the record's key. Nil means none, which is not the empty key.
 	Key []byte
@@ -19,8 +21,7 @@ type Record[T any] struct {
 	Value T
 	// HasValue is false for a tombstone.
 	HasValue bool
-	// Headers are the record's headers in its order. The slice is valid as long
-	// as the row is.
+	// Headers are the record's headers in its order.
 	Headers []Header
 	// Timestamp is when the record was made or appended, as the topic has it, in
 	// UTC and whole milliseconds.
