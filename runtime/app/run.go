@@ -52,7 +52,7 @@ func runCommand(register func(*tws.Pipeline)) *command {
 		notes: []note{
 			{title: "Stopping", lines: []noteLine{
 				{"first signal", "SIGINT (Ctrl-C) or SIGTERM: every flow finishes the epoch it is in, then the process exits with code 0"},
-				{"second signal", "exits at once. This is safe, as kill -9 is, at any time: an epoch that was cut off runs again at the next start, and no row is lost or doubled in a table"},
+				{"second signal", "exits at once. This is safe, as kill -9 is, at any time: an epoch that was cut off runs again at the next start, and no row is lost or doubled in a table, or in a topic that is written exactly once"},
 			}},
 			{title: "Clusters", lines: []noteLine{
 				{"file", "clusters: {main: {brokers: [a:9092, b:9092], tls: {ca: ca.pem}, sasl: {mechanism: SCRAM-SHA-512, username: me, password: \"${PASSWORD}\"}}}. ${NAME} is a variable of the environment; file names are relative to the file's folder"},

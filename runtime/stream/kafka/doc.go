@@ -1,6 +1,15 @@
 // Package kafka reads topics into flows and writes flows into topics.
 //
-// docs/reference/kafka.md tells users what there is. This comment is about the
+//	orders := tws.ReadStream(f, kafka.Source[Order]{Topic: "orders"})
+//
+//	var Totals = tws.NewSink(kafka.Sink[Total]{
+//		Topic: "totals",
+//		Key:   func(t Total) []byte { return []byte(t.Customer) },
+//	})
+//
+// Where the cluster is comes from the configuration, under the name "main" unless
+// Cluster says otherwise. docs/guides/kafka.md is a whole pipeline,
+// docs/reference/kafka.md tells what there is. The rest of this comment is about the
 // inside of a [Source]; docs/internals/kafka.md has that of a sink.
 //
 // # Model

@@ -13,7 +13,8 @@ type Format uint8
 
 const (
 	// JSON is one JSON object, read strictly by the row type's generated codec:
-	// unknown fields, missing fields and anything after the object are errors.
+	// missing fields, values of other types and anything after the object are
+	// errors; unknown fields are passed over.
 	JSON Format = iota
 	// Msgpack is what the row type's generated codec makes of a row elsewhere:
 	// a msgpack array of the fields in the order of their ids. It is compact,
