@@ -38,6 +38,7 @@ func exitCode(err error) int {
 	var usage *usageError
 	var conf *tws.ConfigError
 	var moved *stream.SinkMovedError
+	var missing *stream.RecordMissingError
 	switch {
 	case err == nil:
 		return exitDone
@@ -45,7 +46,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, checkpoint.ErrLocked):
 		return exitLocked
-	case errors.Is(err, tws.ErrFlowChanged), errors.As(err, &moved), errors.Is(err, table.ErrMismatch), errors.Is(err, table.ErrUnpublished):
+	case errors.Is(err, tws.ErrFlowChanged), errors.As(err, &moved), errors.As(err, &missing),
+		errors.Is(err, table.ErrMismatch), errors.Is(err, table.ErrUnpublished):
 		return exitUnfit
 	}
 	return exitFailed
@@ -74,7 +76,7 @@ func (e *env) hint(err error) string {
 	case errors.As(err, &usage):
 		return strings.Join(nonEmpty(e.name, usage.path, "--help"), " ") + " says what it takes"
 	case errors.As(err, &malformed):
-		return "nothing of this epoch took effect; correct the line and start again, or set OnMalformed: file.Drop on the source to pass over such lines and count them"
+		return "nothing of this epoch took effect; correct the input and start again, or set OnMalformed of the source to Drop (file.Drop, kafka.Drop), which passes over what is no row and counts it"
 	case errors.As(err, &moved) && moved.Location != "":
 		return "--tables names the folder that the pipeline's tables are in"
 	case errors.Is(err, tws.ErrFlowChanged):

@@ -15,6 +15,7 @@ import (
 
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/checkpoint"
+	"github.com/tws-go/tws/runtime/stream"
 )
 
 func TestRunAndGoOn(t *testing.T) {
@@ -138,7 +139,7 @@ func TestFailures(t *testing.T) {
 		l := newLine(t)
 		l.write("a.jsonl", "{\"id\":1}\nnonsense\n")
 		l.do(copyToTable, exitFailed, l.args()...)
-		l.wantErr("pipe: flow copy, epoch 1: ", "a.jsonl:2: malformed row: ", "hint: nothing of this epoch took effect; correct the line and start again")
+		l.wantErr("pipe: flow copy, epoch 1: ", "a.jsonl:2: malformed row: ", "hint: nothing of this epoch took effect; correct the input and start again", "file.Drop, kafka.Drop")
 		l.do(copyToTable, exitDone, l.args("--conf", "drop=true")...) // what the hint says
 		l.wantErr("rows_in=1", "malformed=1")
 	})
@@ -299,6 +300,17 @@ func TestMessages(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, messages(c.err)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.err, diff)
+		}
+	}
+}
+
+// What a person has to choose is not tried again by a supervisor: the sink has
+// moved on, or has lost its record.
+func TestUnfitSinks(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{&stream.SinkMovedError{Sink: "topic a"}, &stream.RecordMissingError{Sink: "topic a", Where: "topic b"}} {
+		if got := exitCode(fmt.Errorf("flow x: %w", err)); got != exitUnfit {
+			t.Errorf("%v: exit code %d, want %d", err, got, exitUnfit)
 		}
 	}
 }
