@@ -400,8 +400,12 @@ func (e *undelivered) Error() string { return e.err.Error() }
 
 func (e *undelivered) Unwrap() []error { return []error{e.err, stream.ErrNotDelivered} }
 
-// failed explains a failure to deliver, and marks it if it may pass.
+// failed explains a failure to deliver, and marks it if it may pass. topic is the
+// one to name where the failure knows none.
 func (t *target) failed(topic string, err error) error {
+	if e, ok := errors.AsType[*unsent](err); ok {
+		topic = e.topic
+	}
 	told := explain(t.cluster, topic, err)
 	switch {
 	case errors.Is(err, context.Canceled):

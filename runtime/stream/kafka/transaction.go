@@ -261,16 +261,27 @@ type sending struct {
 	first  error
 }
 
-func (s *sending) done(_ *kgo.Record, err error) {
+func (s *sending) done(r *kgo.Record, err error) {
 	if err == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first == nil {
-		s.first = err
+		s.first = &unsent{r.Topic, err}
 	}
 }
+
+// unsent is why a record did not get into its topic, which is the sink's or the
+// journal.
+type unsent struct {
+	topic string
+	err   error
+}
+
+func (e *unsent) Error() string { return e.err.Error() }
+
+func (e *unsent) Unwrap() error { return e.err }
 
 func (s *sending) err() error {
 	s.mu.Lock()
@@ -306,8 +317,12 @@ func (w *transactional[T]) commit(ctx context.Context) error {
 }
 
 // abortTimeout bounds the attempt to end at once what the broker would end by the
-// transaction's timeout anyway.
-const abortTimeout = 5 * time.Second
+// transaction's timeout anyway. lastAbortTimeout does so in a run that ends, which is
+// waited for no longer than a second.
+const (
+	abortTimeout     = 5 * time.Second
+	lastAbortTimeout = 500 * time.Millisecond
+)
 
 // abandon aborts the transaction after an error, so that readers need not wait for
 // its timeout, unless the broker has ended it already.
@@ -319,7 +334,11 @@ func (w *transactional[T]) abandon(ctx context.Context, cause error) {
 	if errors.Is(cause, kerr.InvalidProducerEpoch) || errors.Is(cause, kerr.ProducerFenced) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	bound := abortTimeout
+	if ctx.Err() != nil {
+		bound = lastAbortTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()
 	err := w.client.AbortBufferedRecords(ctx)
 	if err == nil {

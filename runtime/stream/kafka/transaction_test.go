@@ -382,3 +382,57 @@ func (c *sinkCluster) endBehind(end *kmsg.EndTxnRequest) {
 		}
 	})
 }
+
+// The journal or the topic is deleted while the sink is used: the error names the
+// one that is gone. The types of the failures of rows are kept.
+func TestDeletedTopicIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []string{"tws-journal", "alerts"} {
+		t.Run(gone, func(t *testing.T) {
+			t.Parallel()
+			c := newSinkCluster(t)
+			r := c.start(Sink[sinkRow]{}, stream.Standing{})
+			r.epoch(1)
+			if err := c.fake.DeleteTopic(gone); err != nil {
+				t.Fatal(err)
+			}
+			r.stage(1, 2)
+			err := r.deliver()
+			wantError(t, err, "topic "+gone+" does not exist")
+			if errors.Is(err, stream.ErrNotDelivered) || !errors.Is(err, kerr.UnknownTopicOrPartition) {
+				t.Errorf("%v: want a lasting failure that keeps its cause", err)
+			}
+		})
+	}
+}
+
+// A run that ends while no broker answers is not held up by the abort of its
+// transaction, which the next one, or the broker, makes good.
+func TestDeliverEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	r := c.start(Sink[sinkRow]{}, stream.Standing{})
+	r.epoch(1)
+	r.stage(1, 2)
+	sent, answer := make(chan struct{}), make(chan struct{})
+	defer close(answer)
+	c.fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		close(sent)
+		c.fake.SleepControl(func() { <-answer })
+		return nil, nil, false
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	delivered := make(chan error, 1)
+	go func() { delivered <- r.d.Deliver(ctx, *r.standing.Doubt) }()
+	<-sent
+	cancel()
+	select {
+	case err := <-delivered:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("deliver says %v", err)
+		}
+	case <-time.After(2 * time.Second):
+		t.Error("deliver goes on for seconds after its context has ended")
+		<-delivered
+	}
+}
