@@ -117,7 +117,8 @@ func (u *Unit) settle(ctx context.Context) error {
 	committed, err := sink.Settle(ctx, standing)
 	var missing *stream.RecordMissingError
 	if errors.As(err, &missing) && u.config.InDoubt != "" {
-		committed, err = u.overrule(ctx, sink, standing, missing)
+		u.log.Warn("the sink has lost its record of this flow; going on as told", "in-doubt", u.config.InDoubt, "error", missing)
+		return u.overrule(ctx, sink, standing.Doubt != nil, prepared)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", u.flow.Target, err)
@@ -126,6 +127,28 @@ func (u *Unit) settle(ctx context.Context) error {
 		return nil
 	}
 	u.log.Info("the last run ended before it knew that an epoch was committed; it is", "epoch", prepared.Epoch)
+	return u.adopt(prepared)
+}
+
+// overrule goes on without the sink's record, as the user has chosen. What is taken
+// as committed is decided before the sink takes up its record again: a crash in
+// between only asks once more.
+func (u *Unit) overrule(ctx context.Context, sink stream.Decider, doubt bool, prepared checkpoint.Decision) error {
+	if doubt && u.config.InDoubt == InDoubtCommitted {
+		if err := u.adopt(prepared); err != nil {
+			return err
+		}
+	}
+	standing := u.standing()
+	standing.Unknown = true
+	if _, err := sink.Settle(ctx, standing); err != nil {
+		return fmt.Errorf("%s: %w", u.flow.Target, err)
+	}
+	return nil
+}
+
+// adopt writes the decision of an epoch that is committed.
+func (u *Unit) adopt(prepared checkpoint.Decision) error {
 	return u.between(epoch.BeforeDecide, epoch.AfterDecide, func() error {
 		if err := u.dir.Adopt(prepared); err != nil {
 			return err
@@ -133,15 +156,6 @@ func (u *Unit) settle(ctx context.Context) error {
 		u.last = prepared
 		return nil
 	})
-}
-
-// overrule goes on without the sink's record, as the user has chosen.
-func (u *Unit) overrule(ctx context.Context, sink stream.Decider, s stream.Standing, missing error) (committed bool, err error) {
-	committed = s.Doubt != nil && u.config.InDoubt == InDoubtCommitted
-	u.log.Warn("the sink has lost its record of this flow; going on as told", "in-doubt", u.config.InDoubt, "error", missing)
-	s.Unknown, s.Doubt = true, nil
-	_, err = sink.Settle(ctx, s)
-	return committed, err
 }
 
 // standing is what the checkpoint knows of the sink's commits.

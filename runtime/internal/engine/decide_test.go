@@ -76,7 +76,10 @@ func (s *deciding) Settle(_ context.Context, st stream.Standing) (bool, error) {
 	switch {
 	case st.Doubt != nil && have == recordOf(*st.Doubt):
 		return true, nil
-	case st.Last.Epoch > 0 && have == recordOf(st.Last), have == "" && (st.Last.Epoch == 0 || st.Unknown):
+	case st.Last.Epoch > 0 && have == "" && st.Unknown: // it is claimed
+		s.ledger.record = recordOf(st.Last)
+		return false, nil
+	case st.Last.Epoch > 0 && have == recordOf(st.Last), have == "" && st.Last.Epoch == 0:
 		return false, nil
 	case have == "":
 		e := &stream.RecordMissingError{Sink: "list", Where: "the ledger", Last: st.Last.Epoch}
@@ -307,4 +310,27 @@ func TestPreparedDamaged(t *testing.T) {
 	if err := r.run(); !errors.Is(err, checkpoint.ErrCorrupt) {
 		t.Fatalf("got %v, want corruption", err)
 	}
+}
+
+// What the user takes as committed is decided before the sink takes up its record
+// again: after a crash in between, and with the choice still set, the next epoch is
+// not taken as committed as well.
+func TestOverruledThenCrashed(t *testing.T) {
+	t.Parallel()
+	r := crashInDoubt(t)
+	r.ledger.record = ""
+	r.config.InDoubt = InDoubtCommitted
+	r.config.AtPoint = func(p epoch.Point) error {
+		if p == epoch.AfterPrepared {
+			return errCut
+		}
+		return nil
+	}
+	if err := r.run(); !errors.Is(err, errCut) {
+		t.Fatalf("got %v, want a crash with epoch 3 prepared and not committed", err)
+	}
+	r.close()
+	r.config.AtPoint = nil
+	r.mustRun()
+	equal(t, "committed", r.ledger.lines, thrice)
 }

@@ -67,7 +67,8 @@ func (s *Sink[T]) Rows() []Out[T] {
 func (s *Sink[T]) SinkName() string { return cmp.Or(s.Name, "memory") }
 
 // OpenSink opens the sink. With codecs, the sink keeps deep copies of the rows;
-// without, the copies share what slices, maps and pointers refer to.
+// without, the copies share what slices, maps and pointers refer to, but for rows of
+// type []byte, which are copied.
 func (s *Sink[T]) OpenSink(ctx context.Context, env stream.SinkEnv[T]) (stream.Writer[T], error) {
 	w := &writer[T]{sink: s, row: env.Row, id: env.Unit}
 	if w.row != nil && (w.row.Append == nil || w.row.Decode == nil) {
@@ -139,6 +140,9 @@ func (w *writer[T]) add(n int, key []byte, row *T, null bool) error {
 	out := Out[T]{Epoch: w.attempt.Epoch, Lane: n, Key: bytes.Clone(key), Null: null}
 	if w.row == nil {
 		out.Row = *row
+		if b, ok := any(row).(*[]byte); ok { // which a source may use again
+			*any(&out.Row).(*[]byte) = bytes.Clone(*b)
+		}
 	} else { // into a zero row: a decoder may reuse what a row refers to
 		l.buf = w.row.Append(l.buf[:0], row)
 		if err := w.row.Decode(l.buf, &out.Row); err != nil {
