@@ -179,6 +179,24 @@ func Map[T, U, B any](s S[T, B], fn func(T) U) S[U, B] {
 	return S[U, B]{out}
 }
 
+// Filter keeps the rows for which keep returns true. keep must depend on nothing but
+// the row, and must be safe for concurrent use.
+func Filter[T, B any](s S[T, B], keep func(T) bool) S[T, B] {
+	in := s.made("Filter")
+	out := newNode[T](in.flow)
+	out.timed, out.after = in.timed, in.after
+	s.consume(func(lane int) push[T] {
+		down := out.consumer(lane)
+		return func(row *T, meta *rowMeta) error {
+			if !keep(*row) {
+				return nil
+			}
+			return down(row, meta)
+		}
+	})
+	return S[T, B]{out}
+}
+
 // Grouped is a stream whose rows have a key.
 type Grouped[K, T, B any] struct {
 	stream S[T, B]

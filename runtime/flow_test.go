@@ -375,3 +375,17 @@ func TestReplacedSourceKeepsName(t *testing.T) {
 	}
 	b.fails("source sensors: row at partition 0, offset 0")
 }
+
+// Filter keeps rows by what they are, before a processor and after one.
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, newProbe(echo))
+	b.declare = func(p *tws.Pipeline) {
+		tws.AppendFlow(p, b.target, "flow", func(f *tws.Flow) tws.Stream[line] {
+			odd := tws.Filter(tws.ReadStream(f, &b.rows), func(l line) bool { return l.Text != "even" })
+			return tws.Filter(through(odd, b.probe), func(l line) bool { return l.Text != "last1" })
+		})
+	}
+	b.row("a", "odd", "even", "last").row("b", "odd").mustRun()
+	b.wantOut("1 a odd0", "1 b odd0")
+}

@@ -13,7 +13,12 @@ import (
 // WithWatermark gives a stream event time: at returns when a row happened, and the
 // watermark stays delay behind the latest such instant, that of the source's
 // slowest partition. Processors behind it may have time=event: their timers wait
-// for the watermark, and rows older than it come too late and are dropped.
+// for the watermark, and rows older than the watermark of the epoch before are late
+// and dropped. The watermark of an epoch comes of the rows of earlier epochs, so a row
+// is first late two epochs after the one that moved it.
+//
+// A partition without rows holds the watermark back until it has had none for a
+// minute of the pipeline's clock; then it is idle and does not count.
 //
 // If at is nil, the source's own timestamps count, such as those of Kafka records;
 // a source that has none fails the epoch. at must depend on nothing but the row, and

@@ -160,6 +160,9 @@ func (r *report) epochFields(s epoch.Stats) []any {
 	if r.form == logJSON || s.Late > 0 {
 		fields = append(fields, "rows_late", s.Late)
 	}
+	if !s.Watermark.IsZero() {
+		fields = append(fields, "watermark", s.Watermark)
+	}
 	if r.form == logJSON || s.Attempt > 1 {
 		fields = append(fields, "attempt", s.Attempt)
 	}

@@ -12,6 +12,8 @@ type Stats struct {
 	Epoch   int64
 	Attempt int
 	Clock   time.Time // the epoch's processing time
+	// Watermark is the epoch's watermark, zero if the flow has none or it is unset.
+	Watermark time.Time
 
 	RowsIn    int64
 	BytesIn   int64

@@ -18,6 +18,9 @@ import (
 // only ever published, never computed again.
 func (u *Unit) runEpoch(ctx context.Context, plan checkpoint.Plan) (epoch.Stats, error) {
 	e := attempt{unit: u, plan: plan, inherited: u.inherited, stats: epoch.Stats{Flow: u.flow.Name, Epoch: plan.Epoch, Clock: time.UnixMicro(plan.ClockMicros).UTC()}}
+	if w := instantOf(plan.WatermarkMicros); w.set && w.micros != endOfTime {
+		e.stats.Watermark = time.UnixMicro(w.micros).UTC()
+	}
 	steps := []struct {
 		took *time.Duration
 		do   func(context.Context) error

@@ -136,6 +136,9 @@ func (u *Unit) runAvailable(ctx context.Context, stop <-chan struct{}) error {
 			return nil
 		}
 		plan, err := u.plan(ctx, ends)
+		if err == nil && plan == nil {
+			u.tellWaiting()
+		}
 		if err != nil || plan == nil {
 			return u.wrap(err)
 		}

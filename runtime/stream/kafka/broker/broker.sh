@@ -302,6 +302,7 @@ launch() {
   deadline=$((SECONDS + 90))
   until tail -c +$((before + 1)) "$log" | grep -q 'Kafka Server started' && answers; do
     if ! kill -0 $! 2>/dev/null; then
+      tail -c +$((before + 1)) "$log" | grep -m 3 -E ' (ERROR|FATAL) |BindException|failed to bind' >&2 || true
       tail -5 "$log" >&2
       fail "the broker ended while it started; the lines above are the last of $log"
     fi
