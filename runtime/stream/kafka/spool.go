@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -35,8 +36,16 @@ type spool struct {
 	lent bool
 
 	mu   sync.Mutex // guards what follows
-	file *os.File   // nil until it is needed
+	file spoolFile  // nil until it is needed
 	size int64
+}
+
+// spoolFile is what a spool needs of its file.
+type spoolFile interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
 }
 
 // spoolLane is what one goroutine wrote.
@@ -141,8 +150,9 @@ func (l *spoolLane) spill() error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	for _, b := range l.full {
+	for i, b := range l.full {
 		if _, err := s.file.WriteAt(b, s.size); err != nil {
+			l.full = l.full[i:]
 			return fmt.Errorf("write the output beyond %d MiB to a temporary file: %w; free space there, or set TMPDIR to another folder", s.limit>>20, err)
 		}
 		l.spilled = append(l.spilled, extent{s.size, len(b), crc32.Checksum(b, castagnoli)})

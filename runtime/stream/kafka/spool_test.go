@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -199,4 +200,55 @@ func TestSpoolDamage(t *testing.T) {
 	}
 	l := s.lanes[0]
 	wantError(t, l.keep(append(l.room(), make([]byte, blockSize)...), 0), "temporary file for the output", "/nowhere")
+}
+
+// fullFile takes some blocks, then none.
+type fullFile struct {
+	spoolFile
+	room int
+}
+
+func (f *fullFile) WriteAt(b []byte, at int64) (int, error) {
+	if f.room--; f.room < 0 {
+		return 0, errors.New("the disk is full")
+	}
+	return f.spoolFile.WriteAt(b, at)
+}
+
+// The disk is full between two blocks: what was written is not kept in memory as
+// well, or the next attempt would use a block twice at the same time.
+func TestSpoolDiskFull(t *testing.T) {
+	t.Parallel()
+	s := newSpool(2 * blockSize)
+	s.dir = t.TempDir()
+	if err := errors.Join(s.reset(1), s.open()); err != nil {
+		t.Fatal(err)
+	}
+	s.file = &fullFile{spoolFile: s.file, room: 1}
+	l := s.lanes[0]
+	var err error
+	rows := 0
+	for ; err == nil; rows++ {
+		e := spoolEntry(0, rows)
+		err = l.keep(append(l.room(), e...), len(e)-entryHead)
+	}
+	wantError(t, err, "the disk is full", "set TMPDIR")
+	checkSpool(t, s, rows)
+	if used := s.used.Load(); used != 2*blockSize {
+		t.Errorf("%d bytes are said to be in memory, want two blocks", used)
+	}
+	if err := s.reset(1); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[*byte]bool{}
+	for _, b := range l.free {
+		first := &b[:1][0]
+		if seen[first] {
+			t.Error("a block is free twice")
+		}
+		seen[first] = true
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
 }
