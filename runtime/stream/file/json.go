@@ -142,7 +142,7 @@ func (s JSON[T]) open(ctx context.Context, env stream.SourceEnv[T], once bool) (
 		strange:  map[string]bool{},
 	}
 	if err := in.ledger.load(env.Journal); err != nil {
-		return nil, in.errorf("%w: restore the checkpoint from a copy", err)
+		return nil, in.errorf("%w", err)
 	}
 	return &reader[T]{input: in, row: env.Row, policy: s.OnMalformed}, nil
 }

@@ -102,6 +102,15 @@ func decodeEntry(b []byte) (*entry, error) {
 	return e, nil
 }
 
+// ofOtherKind reports whether an entry is sound JSON without our version: what
+// another kind of source has written, which the flow read under this name.
+func ofOtherKind(b []byte) bool {
+	var ours struct {
+		Version *int `json:"v"`
+	}
+	return json.Unmarshal(b, &ours) == nil && ours.Version == nil
+}
+
 // fileName is a relative path as the operating system has it. In JSON it is a
 // string, or, where it is not valid UTF-8, {"base64": …}.
 type fileName string
@@ -164,12 +173,15 @@ type ledger struct {
 func (l *ledger) load(journal [][]byte) error {
 	l.number = map[string]int32{}
 	for i, b := range journal {
+		if ofOtherKind(b) {
+			return fmt.Errorf("the checkpoint has a source of another kind under this name: give this one a Name of its own to start over, or read the other one again (journal entry %d of %d)", i+1, len(journal))
+		}
 		e, err := decodeEntry(b)
 		if err == nil {
 			err = l.apply(e)
 		}
 		if err != nil {
-			return fmt.Errorf("journal entry %d of %d is damaged: %w", i+1, len(journal), err)
+			return fmt.Errorf("journal entry %d of %d is damaged: %w: restore the checkpoint from a copy", i+1, len(journal), err)
 		}
 	}
 	return nil

@@ -77,6 +77,15 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
+// A flow that read a topic reads a folder under the same name.
+func TestJournalOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.journal = [][]byte{[]byte(`{"version":1,"topics":[{"topic":"sensors"}]}`)}
+	_, err := f.open()
+	wantError(t, err, "file: the checkpoint has a source of another kind under this name", "a Name of its own")
+}
+
 func TestPlaceEncode(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

@@ -87,13 +87,16 @@ func (l *ledger) load(journal [][]byte) error {
 	for i, b := range journal {
 		var e entry
 		if err := json.Unmarshal(b, &e); err != nil {
-			return fmt.Errorf("journal entry %d is damaged: %w", i, err)
+			return fmt.Errorf("journal entry %d is damaged: %w: restore the checkpoint from a copy", i, err)
+		}
+		if e.Version == 0 {
+			return fmt.Errorf("the checkpoint has a source of another kind under this name: give this one a Name of its own to start over, or read the other one again (journal entry %d)", i)
 		}
 		if e.Version != entryVersion {
-			return fmt.Errorf("journal entry %d has version %d, this build reads version %d", i, e.Version, entryVersion)
+			return fmt.Errorf("journal entry %d has version %d, this build reads version %d: run the build that wrote it, or restore the checkpoint from a copy", i, e.Version, entryVersion)
 		}
 		if err := l.check(&e); err != nil {
-			return fmt.Errorf("journal entry %d is damaged: %w", i, err)
+			return fmt.Errorf("journal entry %d is damaged: %w: restore the checkpoint from a copy", i, err)
 		}
 		l.apply(&e)
 	}

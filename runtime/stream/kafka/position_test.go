@@ -79,8 +79,9 @@ func TestDamagedJournal(t *testing.T) {
 	t.Parallel()
 	const id = `"id":"00000000000000000000000000000001"`
 	for entry, want := range map[string]string{
-		`{`:             "journal entry 1 is damaged",
-		`{"version":2}`: "version 2",
+		`{`:                         "journal entry 1 is damaged",
+		`{"v":1,"add":["a.jsonl"]}`: "a source of another kind under this name",
+		`{"version":2}`:             "version 2",
 		`{"version":1,"topics":[{"topic":"","generation":1}]}`:                                                       "a topic is named",
 		`{"version":1,"topics":[{"topic":"x@2","generation":1}]}`:                                                    "a topic is named",
 		`{"version":1,"topics":[{"topic":"x","id":"12","generation":1}]}`:                                            "32 hexadecimal digits",

@@ -291,7 +291,7 @@ func legalName(name string) string {
 func openFeed(ctx context.Context, set *settings, env environment, extra func() ([]kgo.Opt, error)) (*feed, error) {
 	f := &feed{settings: set, log: env.Log, now: env.Now}
 	if err := f.ledger.load(env.Journal); err != nil {
-		return nil, f.errorf("%w: restore the checkpoint from a copy", err)
+		return nil, f.errorf("%w", err)
 	}
 	client, err := connect(env.Clusters, set.cluster, extra, env.Log, fetchOptions(set)...)
 	if err != nil {

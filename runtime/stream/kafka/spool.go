@@ -170,7 +170,7 @@ func (s *spool) open() error {
 	}
 	f, err := os.CreateTemp(s.dir, "tws-kafka-*")
 	if err != nil {
-		return fmt.Errorf("create a temporary file for the output beyond %d MiB: %w", s.limit>>20, err)
+		return fmt.Errorf("create a temporary file for the output beyond %d MiB: %w; set TMPDIR to a folder that can be written", s.limit>>20, err)
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		return errors.Join(fmt.Errorf("unlink the temporary file of the output: %w", err), f.Close())
