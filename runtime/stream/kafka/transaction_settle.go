@@ -33,7 +33,8 @@ const (
 //     ends an open transaction and refuses older producers from then on.
 //  3. It reads the newest record again, which is final now, and compares.
 //  4. Unless the record is this instance's, it writes it down again under its own
-//     name. So an instance that was shut out finds out by whom in step 1, and an
+//     name, or what the checkpoint says in place of one that is absent or left
+//     behind. So an instance that was shut out finds out by whom in step 1, and an
 //     absent record means that it was deleted.
 func (w *transactional[T]) Settle(ctx context.Context, s stream.Standing) (bool, error) {
 	if w.closed {
@@ -97,7 +98,7 @@ func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool,
 	if after.record != nil {
 		w.last = &after.place
 	}
-	return committed, w.claim(ctx, after.record, s)
+	return committed, w.claim(ctx, after.record, s, committed)
 }
 
 // hint is where the journal need not be read before.
@@ -143,6 +144,8 @@ func (w *transactional[T]) compare(r *journalRecord, s stream.Standing) (bool, e
 		return false, nil
 	case r != nil && r.Assumed && r.Writer == w.instance:
 		return false, nil // nothing was committed since this instance began without a record
+	case r != nil && !r.Assumed && s.Unknown && s.Doubt == nil && r.Epoch < s.Last.Epoch:
+		return false, nil // left from when the sink last decided; later epochs were committed without it
 	case r != nil && !r.Assumed:
 		return false, w.moved(r, s)
 	case s.Doubt != nil, s.Last.Epoch > 0 && !s.Unknown:
@@ -234,13 +237,13 @@ func (w *transactional[T]) brokerMillis(ctx context.Context, key string) (time.D
 }
 
 // claim writes the unit's record down under this instance's name, or the
-// checkpoint's word if there is none.
-func (w *transactional[T]) claim(ctx context.Context, r *journalRecord, s stream.Standing) error {
+// checkpoint's word if there is none, or one that says less.
+func (w *transactional[T]) claim(ctx context.Context, r *journalRecord, s stream.Standing, committed bool) error {
 	if r != nil && r.Writer == w.instance {
 		return nil
 	}
 	claim := journalRecord{Epoch: s.Last.Epoch, Attempt: s.Last.Attempt, Manifest: s.Last.Manifest, Assumed: true}
-	if r != nil && (!r.Assumed || r.names(s.Last)) {
+	if r != nil && (committed || r.names(s.Last)) {
 		claim = journalRecord{Epoch: r.Epoch, Attempt: r.Attempt, Manifest: r.Manifest, Assumed: r.Assumed}
 	}
 	err := w.deliver(ctx, claim, func(context.Context, *sending) error { return nil })

@@ -125,6 +125,10 @@ func TestStandings(t *testing.T) {
 		"fork again":                      {at(5, 1, true), stream.Standing{Last: pub(5, 1), Unknown: true}, false, ""},
 		"fork, epoch lost":                {at(5, 1, true), stream.Standing{Last: pub(5, 1), Unknown: true, Doubt: ptr(pub(6, 1))}, false, ""},
 		"fork, epoch committed":           {at(6, 1, false), stream.Standing{Last: pub(5, 1), Unknown: true, Doubt: ptr(pub(6, 1))}, true, ""},
+		"decided before, then not":        {at(3, 1, false), stream.Standing{Last: pub(5, 1), Unknown: true}, false, ""},
+		"the same, in doubt":              {at(3, 1, false), stream.Standing{Last: pub(5, 1), Unknown: true, Doubt: ptr(pub(6, 1))}, false, "is epoch 3"},
+		"the same, but sink further":      {at(7, 1, false), stream.Standing{Last: pub(5, 1), Unknown: true}, false, "is epoch 7"},
+		"the same, but another attempt":   {at(5, 2, false), stream.Standing{Last: pub(5, 1), Unknown: true}, false, "is epoch 5 (attempt 2"},
 		"overruled, then crashed":         {at(4, 1, true), stream.Standing{Last: pub(5, 1)}, false, "--in-doubt=rerun"},
 		"overruled again":                 {at(4, 1, true), stream.Standing{Last: pub(5, 1), Unknown: true}, false, ""},
 		"overruled, then an epoch":        {at(5, 1, false), stream.Standing{Last: pub(4, 1), Doubt: ptr(pub(5, 1))}, true, ""},
@@ -148,6 +152,7 @@ func TestStandings(t *testing.T) {
 				t.Fatalf("settle says %v, %v; want %v", committed, err, test.committed)
 			}
 			again := test.standing // the same instance, and the next one, find the same
+			again.Unknown = false  // by now the sink knows the unit
 			for _, d := range []stream.Decider{d, c.open(Sink[sinkRow]{}).(stream.Decider)} {
 				if committed, err := d.Settle(t.Context(), again); err != nil || committed != test.committed {
 					t.Errorf("once more, settle says %v, %v; want %v", committed, err, test.committed)
@@ -155,6 +160,29 @@ func TestStandings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A flow decides, then delivers at least once for a while, then decides again: the
+// record that it left is older than the checkpoint, and that is no disagreement.
+func TestGuaranteeChanges(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	r := c.start(Sink[sinkRow]{}, stream.Standing{})
+	r.epoch(1)
+	d := c.decide(Sink[sinkRow]{Guarantee: AtLeastOnce})
+	for _, id := range []int64{2, 3, 4} {
+		d.begin(1)
+		d.write(0, id)
+		d.finish()
+	}
+	r = c.start(Sink[sinkRow]{}, stream.Standing{Last: stream.Publication{Epoch: 4, Attempt: 1, Manifest: "m"}, Unknown: true})
+	r.stage(1, 5)
+	next := c.run(Sink[sinkRow]{}, r.standing) // the process ends before it delivers
+	next.settle(false)
+	next.standing.Doubt = nil
+	next.epoch(5)
+	c.start(Sink[sinkRow]{}, next.standing).epoch(6)
+	c.wantIDs(1, 2, 3, 4, 5, 6)
 }
 
 func (c *sinkCluster) createJournal(partitions int32) {
