@@ -24,6 +24,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -114,9 +115,17 @@ func readFile(path string) ([]byte, error) {
 	case info.Size() > maxFileBytes:
 		return nil, fmt.Errorf("the file has %d bytes, more than a configuration may have: %d", info.Size(), maxFileBytes)
 	}
-	content, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1)) // a device or a pipe has no size
+	_ = f.Close()                                                 // nothing was written
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if len(content) > maxFileBytes {
+		return nil, fmt.Errorf("the file has more bytes than a configuration may have: %d", maxFileBytes)
 	}
 	return content, nil
 }

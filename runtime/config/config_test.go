@@ -194,6 +194,7 @@ func TestLoadFile(t *testing.T) {
 		filepath.Join(dir, "none.yaml"): "there is no such file",
 		dir:                             "is a directory",
 		big:                             "more than a configuration may have",
+		"/dev/zero":                     "more bytes than a configuration may have",
 	} {
 		if _, err := Load(path, nil); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s: %s", err, path, want)

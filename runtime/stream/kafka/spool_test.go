@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -251,4 +252,12 @@ func TestSpoolDiskFull(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A folder for the spool that is not there is told with what to do about it.
+func TestSpoolWithoutFolder(t *testing.T) {
+	t.Parallel()
+	s := newSpool(0)
+	s.dir = filepath.Join(t.TempDir(), "absent")
+	wantError(t, s.open(), "create a temporary file", "absent", "set TMPDIR")
 }
