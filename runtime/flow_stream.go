@@ -229,10 +229,14 @@ func (s *source[T]) Open(ctx context.Context, env engine.SourceEnv) (engine.Read
 	}
 	f := s.node.flow
 	partitioned, _ := r.(stream.Partitioned)
-	return &reader[T]{
+	pushing := &reader[T]{
 		Reader: r, push: s.node.consumer(env.Lane), partitioned: partitioned,
 		timed: f.watermark != nil, sourceTimes: f.sourceTimes,
-	}, nil
+	}
+	if p, ok := r.(stream.Polled); ok {
+		return &polledReader[T]{pushing, p}, nil
+	}
+	return pushing, nil
 }
 
 // reader pushes what a typed reader yields.
@@ -242,6 +246,12 @@ type reader[T any] struct {
 	partitioned stream.Partitioned // the same reader; nil if it is not Partitioned
 	timed       bool               // the flow has a watermark
 	sourceTimes bool               // made of the source's timestamps
+}
+
+// polledReader is the reader of a source that is [stream.Polled].
+type polledReader[T any] struct {
+	*reader[T]
+	stream.Polled
 }
 
 // Settled implements engine.Reader.

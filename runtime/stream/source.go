@@ -137,6 +137,17 @@ type Partitioned interface {
 	Partitions() int
 }
 
+// Polled is a Reader whose Discover may return an end with more behind it that has
+// been there for a while, such as what is not fetched yet. A watermark waits for a
+// partition that has no rows, unless it is known to have none. Of a reader that is
+// not Polled, each Discover is taken to return all that is there.
+type Polled interface {
+	// PolledAt returns an instant of [SourceEnv.Now] such that nothing that was
+	// there at it lies behind the end that the last Discover returned; ok is false
+	// if none is known. It is called after Discover, and must not block.
+	PolledAt() (at time.Time, ok bool)
+}
+
 // BoundedSource is a Source that has an end, such as a folder listed once.
 type BoundedSource[T any] interface {
 	Source[T]

@@ -291,7 +291,8 @@ func (u *Unit) writePlan(p *checkpoint.Plan) error {
 // durable.
 func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, error) {
 	ends := make([]stream.Position, len(u.readers))
-	u.polledMicros, u.endPartitions = u.clock(), nil
+	began := u.clock()
+	u.polledMicros, u.endPartitions = make([]int64, len(u.readers)), nil
 	for i, r := range u.readers {
 		name := u.flow.Sources[i].Name()
 		end, journal, err := r.Discover(ctx, u.position(i), final)
@@ -299,6 +300,7 @@ func (u *Unit) discover(ctx context.Context, final bool) ([]stream.Position, err
 			return nil, fmt.Errorf("source %s: %w", name, err)
 		}
 		ends[i] = slices.Clone(end)
+		u.polledMicros[i] = u.polled(r, began)
 		if journal == nil {
 			continue
 		}

@@ -69,12 +69,35 @@ type listSource struct {
 	push       func(lane int) func(keyed) error
 	settled    int // rows that have taken effect, as the engine says
 	partitions int // if the rig has a watermark; 0 until it is known
+	lag        *lag
+}
+
+// lag makes a source's reader one that hands out only some of its rows, and knows
+// at times only when that was all.
+type lag struct {
+	handed int
+	polled instant
 }
 
 func (s *listSource) Name() string { return s.name }
 
 func (s *listSource) Open(_ context.Context, env SourceEnv) (Reader, error) {
-	return &listReader{source: s, push: s.push(env.Lane)}, nil
+	r := &listReader{source: s, push: s.push(env.Lane)}
+	if s.lag != nil {
+		return &laggingReader{r}, nil
+	}
+	return r, nil
+}
+
+type laggingReader struct{ *listReader }
+
+func (r *laggingReader) Discover(context.Context, stream.Position, bool) (stream.Position, []byte, error) {
+	return position(r.source.lag.handed), nil, nil
+}
+
+func (r *laggingReader) PolledAt() (time.Time, bool) {
+	at := r.source.lag.polled
+	return time.UnixMicro(at.micros), at.set
 }
 
 type listReader struct {

@@ -258,7 +258,7 @@ func (u *Unit) storedEnds(stored checkpoint.Ends) ([]stream.Position, error) {
 	for _, s := range stored.Sources {
 		byName[s.Name] = s
 	}
-	u.polledMicros, u.endPartitions = 0, make([]int, len(u.flow.Sources))
+	u.polledMicros, u.endPartitions = make([]int64, len(u.flow.Sources)), make([]int, len(u.flow.Sources))
 	ends := make([]stream.Position, len(u.flow.Sources))
 	for i, s := range u.flow.Sources {
 		end, ok := byName[s.Name()]

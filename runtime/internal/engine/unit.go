@@ -101,9 +101,10 @@ type Unit struct {
 	once      bool                // the ends of the first run are the flow's for good
 	rebuild   bool                // the working stores are another engine's
 	snapshot  snapshotState
-	// polledMicros is when the ends that are read to were found, 0 if that is not
-	// known; endPartitions how many partitions those of an earlier run had.
-	polledMicros  int64
+	// polledMicros is, by source, when the end that is read to was known to be that
+	// of all there was, 0 if it is not known when, or if; endPartitions how many
+	// partitions the ends of an earlier run had.
+	polledMicros  []int64
 	endPartitions []int
 	failed        bool // a run failed: the unit can only be closed
 }

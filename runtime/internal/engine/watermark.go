@@ -141,7 +141,7 @@ func (u *Unit) planWatermark(p *checkpoint.Plan, ends []stream.Position, rows bo
 		r := &p.Sources[i]
 		r.Partitions = u.knownPartitions(i)
 		if r.To.Equal(ends[i]) {
-			r.PolledMicros = u.polledMicros
+			r.PolledMicros = u.polledMicros[i]
 		}
 	}
 	if u.once && !rows {
@@ -149,6 +149,20 @@ func (u *Unit) planWatermark(p *checkpoint.Plan, ends []stream.Position, rows bo
 		return
 	}
 	p.WatermarkMicros = latest(u.watermarkBefore(), u.seenWatermark(p)).pointer()
+}
+
+// polled returns when the end that a reader has returned was known to be that of
+// all there was: when it was asked, unless the reader knows better. 0 is never.
+func (u *Unit) polled(r Reader, asked int64) int64 {
+	p, ok := r.(stream.Polled)
+	if !ok || u.flow.Watermark == nil {
+		return asked
+	}
+	at, ok := p.PolledAt()
+	if !ok {
+		return 0
+	}
+	return min(at.UnixMicro(), asked)
 }
 
 // watermarkBefore is the watermark of the last epoch. A flow that ended for good

@@ -136,6 +136,44 @@ func TestBusyIsNotIdle(t *testing.T) {
 	}
 }
 
+// B-30: a partition whose rows are there and were not handed out yet, as after a
+// long time without the flow, is not idle: none of them is late. It is once the
+// reader knows that it has no more, as of when it knows that.
+func TestUnseenIsNotIdle(t *testing.T) {
+	t.Parallel()
+	r := eventRig(t, 2, 0)
+	l := &lag{handed: 2, polled: instant{micros: 0, set: true}}
+	r.sources[0].lag = l
+	r.at(0, 100, "a", "-").at(1, 10, "a", "-")
+	r.mustRun()
+	r.close()
+
+	r.clock.set(5 * minute)
+	l.handed, l.polled = 3, instant{}
+	r.at(0, 200, "b", "-").at(0, 205, "b", "-").at(1, 20, "c", "-").at(0, 210, "b", "-")
+	equal(t, "partition 0 comes first", r.mustRun(), []string{"b=-"})
+	l.handed = 4
+	equal(t, "partition 0 goes on", r.mustRun(), []string{"b=-"})
+	l.handed, l.polled = 5, instant{micros: 4 * minute, set: true}
+	equal(t, "partition 1 comes at last", r.mustRun(), []string{"c=-"})
+	l.handed = 6
+	r.clock.set(6*minute - 1)
+	r.wantWatermark("the last look lies before the rows of partition 1", "20")
+	l.polled.micros = 6 * minute
+	r.clock.set(6*minute + 1)
+	r.at(0, 220, "b", "-")
+	l.handed = 7
+	r.mustRun()
+	r.at(0, 220, "b", "-")
+	l.handed = 8
+	r.wantWatermark("partition 1 had no rows for a minute", "220")
+	for _, e := range r.epochs {
+		if e.Late != 0 {
+			t.Errorf("epoch %d: %d rows are late", e.Epoch, e.Late)
+		}
+	}
+}
+
 // S-59: what is idle stays so over a restart, as do watermark and maxima.
 func TestIdleAfterRestart(t *testing.T) {
 	t.Parallel()
