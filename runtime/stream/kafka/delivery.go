@@ -13,10 +13,14 @@ import (
 	"github.com/tws-go/tws/runtime/stream"
 )
 
-// deliveryTimeout is how long the brokers may take for some rows that are delivered
-// at least once before the epoch fails. The client's own bound is of no use: it
-// counts from a record's timestamp.
-const deliveryTimeout = 2 * time.Minute
+const (
+	// deliveryTimeout is how long the brokers may take for a row that is delivered
+	// at least once before the epoch fails. The client's own bound is of no use: it
+	// counts from a record's timestamp.
+	deliveryTimeout = 2 * time.Minute
+	// chunkAge is how long a chunk takes rows, which share a time to be sent in.
+	chunkAge = time.Minute
+)
 
 // delivery writes rows at least once. Each row is on its way to the broker as
 // soon as it is written, by an idempotent producer, so that what one lane writes
@@ -29,10 +33,32 @@ type delivery[T any] struct {
 
 	lanes   []*deliveryLane
 	attempt *attemptOutcome // nil before Begin
-	// window returns how to send rows within the attempt's context, for as long as
-	// the rows of a chunk may take, and what frees it.
-	window func() (send func(*kgo.Record, func(*kgo.Record, error)), cancel func())
-	closed bool
+	window  func() *window  // makes one of the attempt's, for the rows of a chunk
+	closed  bool
+}
+
+// window is how a chunk's rows are sent: within the attempt's context, and for as
+// long as they may take.
+type window struct {
+	send   func(*kgo.Record, func(*kgo.Record, error))
+	fresh  func() bool // there is time for another row
+	cancel func()
+}
+
+// produceFunc is what a client sends a record with.
+type produceFunc func(context.Context, *kgo.Record, func(*kgo.Record, error))
+
+// newWindow begins the time of a chunk. It takes rows for the first part of it,
+// however slowly they come, so that each has deliveryTimeout at least. That the
+// attempt ends does not age a chunk: each row until the end shows would get its own.
+func newWindow(ctx context.Context, produce produceFunc) *window {
+	ctx, cancel := context.WithTimeout(ctx, chunkAge+deliveryTimeout)
+	young, grow := context.WithTimeout(context.WithoutCancel(ctx), chunkAge)
+	return &window{
+		send:   func(r *kgo.Record, promise func(*kgo.Record, error)) { produce(ctx, r, promise) },
+		fresh:  func() bool { return young.Err() == nil },
+		cancel: func() { grow(); cancel() },
+	}
 }
 
 // attemptOutcome gathers what became of an attempt's rows.
@@ -71,8 +97,7 @@ type chunk struct {
 	outcome *attemptOutcome
 	pool    *chunkPool
 	promise func(*kgo.Record, error) // done, made once
-	send    func(*kgo.Record, func(*kgo.Record, error))
-	cancel  func()
+	window  *window
 }
 
 func (c *chunk) done(_ *kgo.Record, err error) {
@@ -84,7 +109,7 @@ func (c *chunk) done(_ *kgo.Record, err error) {
 
 func (c *chunk) release() {
 	if c.holders.Add(-1) == 0 {
-		c.cancel()
+		c.window.cancel()
 		c.pool.put(c)
 	}
 }
@@ -97,7 +122,7 @@ type chunkPool struct {
 
 func (p *chunkPool) put(c *chunk) {
 	clear(c.records[:c.used])
-	c.outcome, c.send, c.cancel = nil, nil, nil
+	c.outcome, c.window = nil, nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.free) < chunkPooled && cap(c.buf) == blockSize {
@@ -128,6 +153,13 @@ func newDelivery[T any](t *target, encoder *recordEncoder[T]) (*delivery[T], err
 	return &delivery[T]{target: t, encoder: encoder, client: client}, nil
 }
 
+// release lets go of the chunks that are open.
+func (d *delivery[T]) release() {
+	for _, l := range d.lanes {
+		l.close()
+	}
+}
+
 // Begin starts an attempt. Rows of an earlier one that are still on their way, as
 // it failed, are given up: they may be in the topic.
 func (d *delivery[T]) Begin(ctx context.Context, a stream.Attempt) error {
@@ -137,24 +169,26 @@ func (d *delivery[T]) Begin(ctx context.Context, a stream.Attempt) error {
 	if a.Epoch < 1 || a.Lanes < 1 {
 		return fmt.Errorf("kafka: topic %s: begin epoch %d with %d lanes: both start at 1", d.topic, a.Epoch, a.Lanes)
 	}
+	d.release()
 	if err := d.giveUp(ctx); err != nil {
 		return err
 	}
+	d.start(ctx, a.Lanes, d.client.Produce)
+	return ctx.Err()
+}
+
+// start makes an attempt's lanes, whose rows produce sends.
+func (d *delivery[T]) start(ctx context.Context, lanes int, produce produceFunc) {
 	d.attempt = &attemptOutcome{}
 	pool := &chunkPool{}
 	if len(d.lanes) > 0 {
 		pool = d.lanes[0].pool
 	}
-	d.lanes = make([]*deliveryLane, a.Lanes)
+	d.lanes = make([]*deliveryLane, lanes)
 	for i := range d.lanes {
 		d.lanes[i] = &deliveryLane{pool: pool}
 	}
-	client := d.client
-	d.window = func() (func(*kgo.Record, func(*kgo.Record, error)), func()) {
-		ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
-		return func(r *kgo.Record, promise func(*kgo.Record, error)) { client.Produce(ctx, r, promise) }, cancel
-	}
-	return ctx.Err()
+	d.window = func() *window { return newWindow(ctx, produce) }
 }
 
 // giveUp drops what an earlier attempt has left on its way. If brokers do not say
@@ -191,9 +225,12 @@ func (d *delivery[T]) write(lane int, row *T, null bool) error {
 		return explain(d.cluster, d.topic, err)
 	}
 	l := d.lanes[lane]
+	if l.chunk != nil && !l.chunk.window.fresh() {
+		l.close()
+	}
 	if l.chunk == nil {
 		l.chunk = l.pool.take(d.attempt)
-		l.chunk.send, l.chunk.cancel = d.window()
+		l.chunk.window = d.window()
 	}
 	c := l.chunk
 	start := len(c.buf)
@@ -211,7 +248,7 @@ func (d *delivery[T]) write(lane int, row *T, null bool) error {
 	l.size.rows++
 	l.size.bytes += int64(size)
 	c.holders.Add(1)
-	c.send(r, c.promise)
+	c.window.send(r, c.promise)
 	if c.used == chunkRecords || len(c.buf) >= blockFull {
 		l.close()
 	}
@@ -234,9 +271,9 @@ func (d *delivery[T]) Prepare(ctx context.Context) (stream.Staged, error) {
 	if d.attempt == nil {
 		return stream.Staged{}, fmt.Errorf("kafka: topic %s: prepare without begin", d.topic)
 	}
+	d.release()
 	var staged stream.Staged
 	for _, l := range d.lanes {
-		l.close()
 		staged.Rows += l.size.rows
 		staged.Bytes += l.size.bytes
 	}
@@ -260,6 +297,7 @@ func (d *delivery[T]) Close() error {
 		return nil
 	}
 	d.closed = true
+	d.release()
 	d.client.Close()
 	d.target.close()
 	return nil

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -160,4 +162,119 @@ func TestDeliveryRides(t *testing.T) {
 	d.write(0, 2)
 	d.finish()
 	c.wantIDs(1, 2)
+}
+
+// sentRow is a row as it was handed to the client, which has it until promise is
+// called.
+type sentRow struct {
+	ctx     context.Context
+	left    time.Duration // until the context ends
+	promise func(error)
+}
+
+// quietDelivery returns a delivery without brokers, and what it sends.
+func quietDelivery(ctx context.Context) (*delivery[sinkRow], *[]sentRow) {
+	d := &delivery[sinkRow]{target: &target{topic: "alerts"}, encoder: &recordEncoder[sinkRow]{
+		topic: "alerts", limit: defaultMessageBytes, value: sinkRowCodec.AppendJSON,
+	}}
+	var sent []sentRow
+	d.start(ctx, 1, func(ctx context.Context, r *kgo.Record, promise func(*kgo.Record, error)) {
+		end, _ := ctx.Deadline()
+		sent = append(sent, sentRow{ctx, time.Until(end), func(err error) { promise(r, err) }})
+	})
+	return d, &sent
+}
+
+// However slowly rows come in a long epoch, brokers have time to take each of them.
+func TestDeliverySlowRows(t *testing.T) {
+	t.Parallel()
+	for _, pause := range []time.Duration{time.Second, 50 * time.Second, chunkAge, 5 * deliveryTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			d, sent := quietDelivery(t.Context())
+			const rows = 300
+			for range rows {
+				if err := d.Write(0, nil, &sinkRow{}); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(pause)
+			}
+			d.release()
+			if len(*sent) != rows {
+				t.Fatalf("%d rows were sent, want %d", len(*sent), rows)
+			}
+			for i, row := range *sent {
+				if row.left < deliveryTimeout || row.left > deliveryTimeout+chunkAge {
+					t.Fatalf("a row each %s: row %d has %s left", pause, i, row.left)
+				}
+				row.promise(nil)
+				if last := i == rows-1; last && row.ctx.Err() == nil {
+					t.Error("the context of rows that arrived is not freed")
+				}
+			}
+		})
+	}
+}
+
+// Rows written while an attempt ends share a chunk as others do.
+func TestDeliveryEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	d, sent := quietDelivery(ctx)
+	cancel()
+	for range 10 {
+		if err := d.Write(0, nil, &sinkRow{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range *sent {
+		if row.ctx != (*sent)[0].ctx || row.ctx.Err() == nil {
+			t.Fatal("rows have a chunk each, or do not know that the attempt has ended")
+		}
+		row.promise(row.ctx.Err())
+	}
+	if err := d.Write(0, nil, &sinkRow{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a row after the end fails with %v", err)
+	}
+	d.release()
+}
+
+// What a failed attempt left open is freed when its rows are answered.
+func TestDeliveryGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*sinkCluster, *delivery[sinkRow]) error{
+		"next attempt": func(c *sinkCluster, d *delivery[sinkRow]) error {
+			return d.Begin(c.t.Context(), stream.Attempt{Epoch: 1, Number: 2, Lanes: 1})
+		},
+		"close": func(_ *sinkCluster, d *delivery[sinkRow]) error { return d.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newSinkCluster(t)
+			d := c.open(Sink[sinkRow]{Guarantee: AtLeastOnce}).(*delivery[sinkRow])
+			var sent []sentRow
+			d.start(t.Context(), 2, func(ctx context.Context, r *kgo.Record, promise func(*kgo.Record, error)) {
+				sent = append(sent, sentRow{ctx: ctx, promise: func(err error) { promise(r, err) }})
+			})
+			for lane := range 2 {
+				if err := d.Write(lane, nil, &sinkRow{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sent[0].promise(errors.New("refused"))
+			wantError(t, d.Write(0, nil, &sinkRow{}), "refused")
+			if err := end(c, d); err != nil {
+				t.Fatal(err)
+			}
+			if sent[0].ctx.Err() == nil {
+				t.Error("the context of an answered row is not freed")
+			}
+			if sent[1].ctx.Err() != nil {
+				t.Error("a row that is on its way has no context any more")
+			}
+			sent[1].promise(nil)
+			if sent[1].ctx.Err() == nil {
+				t.Error("the context is not freed with its last row")
+			}
+		})
+	}
 }
