@@ -252,7 +252,7 @@ func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort cont
 	select {
 	case <-done:
 	case <-r.pipeline.options.Clock.After(r.pipeline.options.Grace):
-		abort(fmt.Errorf("tws: an epoch did not finish within the grace period of %s; nothing of it took effect, and it runs again at the next start", r.pipeline.options.Grace))
+		abort(fmt.Errorf("tws: an epoch did not finish within the grace period of %s; the next start settles it: it took effect as a whole, or it runs again", r.pipeline.options.Grace))
 	}
 }
 

@@ -123,6 +123,9 @@ func (u *Unit) settle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", u.flow.Target, err)
 	}
+	if u.config.InDoubt != "" {
+		u.log.Warn("the sink has its record, so nothing needs to be decided by hand: leave in-doubt away, or it decides by itself one day", "in-doubt", u.config.InDoubt)
+	}
 	if !committed {
 		return nil
 	}
