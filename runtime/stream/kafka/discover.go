@@ -36,6 +36,7 @@ type feed struct {
 	baffled  int       // how often it could not be found out why a partition cannot be fetched
 	deleted  map[string]bool
 	cutShort map[int32]int64 // logs that end before what was read of them, with their end
+	polls    polls
 
 	turn   int // of the partition that Cut serves first
 	closed bool
@@ -55,6 +56,7 @@ func (f *feed) errorf(format string, args ...any) error {
 // cluster only when it is called for the first or the last time, or when something
 // seems wrong.
 func (f *feed) Discover(ctx context.Context, from stream.Position, final bool) (stream.Position, []byte, error) {
+	began := f.now()
 	at, err := f.ledger.resolve(from)
 	if err != nil {
 		return nil, nil, f.errorf("%w: restore the checkpoint from a copy", err)
@@ -76,6 +78,7 @@ func (f *feed) Discover(ctx context.Context, from stream.Position, final bool) (
 		return nil, nil, err
 	}
 	if journal != nil {
+		f.polls.entries++
 		if at, err = f.ledger.resolve(from); err != nil {
 			return nil, nil, f.errorf("%w", err)
 		}
@@ -88,6 +91,10 @@ func (f *feed) Discover(ctx context.Context, from stream.Position, final bool) (
 			end[n] = max(at.at[n], offset)
 		}
 	}
+	if final {
+		f.polls.pending = &logEnds{asked: began, entries: f.polls.entries, ends: ends}
+	}
+	f.notePolled(end)
 	return f.ledger.encode(at.with(end)), journal, nil
 }
 
@@ -127,6 +134,10 @@ func (f *feed) Close() error {
 	if f.looking != nil {
 		<-f.looking
 		f.looking = nil
+	}
+	if f.polls.asking != nil {
+		<-f.polls.asking
+		f.polls.asking = nil
 	}
 	return nil
 }
