@@ -170,10 +170,10 @@ func (f *feed) look(ctx context.Context, now bool) error {
 	}
 	if f.seen == nil && f.now().Sub(f.lookedAt) >= f.interval {
 		f.lookedAt = f.now()
-		c := make(chan look, 1)
+		c, known := make(chan look, 1), f.knownTopics()
 		f.looking = c
 		go func() {
-			seen, err := f.list(context.Background())
+			seen, err := f.listKnown(context.Background(), known)
 			c <- look{seen, err}
 		}()
 	}

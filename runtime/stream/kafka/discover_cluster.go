@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -17,6 +19,10 @@ const (
 	// listTries is how often a topic may be found to have no leader, with pauses
 	// that double: 13 seconds, enough for a broker that restarts.
 	listTries = 8
+	// missTries is how often a topic that is known must be missing to be gone, with
+	// the same pauses: a broker that has started or lags behind denies topics that
+	// are there.
+	missTries = 5
 )
 
 // listing is what the cluster has of what the source wants, by topic.
@@ -29,14 +35,51 @@ type listed struct {
 
 // list asks the cluster for topics and partitions. Topics that do not exist are
 // left out.
-func (f *feed) list(ctx context.Context) (listing, error) {
+func (f *feed) list(ctx context.Context) (listing, error) { return f.listKnown(ctx, f.knownTopics()) }
+
+// listKnown is list for a goroutine of its own, which must not look at the ledger:
+// known are the topics that should be there.
+func (f *feed) listKnown(ctx context.Context, known []string) (listing, error) {
 	for try, pause := 1, firstPause; ; try, pause = try+1, 2*pause {
 		seen, err := f.listOnce(ctx)
-		if err == nil || !kerr.IsRetriable(err) || try == listTries || !wait(ctx, pause) {
-			return seen, explain(f.cluster, "", err)
+		tries := listTries
+		if err == nil {
+			i := slices.IndexFunc(known, func(name string) bool { _, there := seen[name]; return !there })
+			if i < 0 || try >= missTries {
+				return seen, nil
+			}
+			tries, err = missTries, fmt.Errorf("topic %s: %w", known[i], kerr.UnknownTopicOrPartition)
+		}
+		if !kerr.IsRetriable(err) || try >= tries {
+			return nil, explain(f.cluster, "", err)
 		}
 		f.log.Warn("kafka: cannot list topics, will try again", "times", try, "error", err)
+		if !wait(ctx, pause) {
+			return nil, ctx.Err()
+		}
 	}
+}
+
+// knownTopics are the topics that the cluster had, as far as is known, and that the
+// source wants.
+func (f *feed) knownTopics() (known []string) {
+	for name := range f.ledger.topics {
+		if f.selects(name) && !f.deleted[name] {
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	return known
+}
+
+// missing is the error of a topic that was named and never seen.
+func (f *feed) missing(topic string) error {
+	brokers := "HOST:9092"
+	if seeds, ok := f.client.OptValue(kgo.SeedBrokers).([]string); ok && len(seeds) > 0 {
+		brokers = strings.Join(seeds, ",")
+	}
+	return &ClusterError{f.cluster, fail(refused, kerr.UnknownTopicOrPartition, "topic %s does not exist, or may not be described by us: "+
+		"create it (kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions N), or correct Source.Topic or Source.Topics", topic, brokers, topic)}
 }
 
 func (f *feed) listOnce(ctx context.Context) (listing, error) {
@@ -101,8 +144,8 @@ func (f *feed) topicsSeen() []string {
 	for name := range f.seen {
 		names = append(names, name)
 	}
-	for name := range f.ledger.topics {
-		if f.selects(name) && !f.deleted[name] && !slices.Contains(names, name) {
+	for _, name := range f.knownTopics() {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -69,7 +69,7 @@ func (f *feed) lostTopic(name string, known *knownTopic, at *place) error {
 func (f *feed) checkMissing(at *place) error {
 	for _, name := range f.topics {
 		if _, there := f.seen[name]; !there && f.ledger.topics[name] == nil {
-			return explain(f.cluster, name, kerr.UnknownTopicOrPartition)
+			return f.missing(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {
@@ -98,7 +98,7 @@ func (f *feed) markDeleted(name string) {
 func (f *feed) checkKnown(seen listing) error {
 	for _, name := range f.topics {
 		if _, there := seen[name]; !there && f.ledger.topics[name] == nil {
-			return explain(f.cluster, name, kerr.UnknownTopicOrPartition)
+			return f.missing(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {

@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tws-go/tws/runtime/stream"
 )
 
 // TestRecordsDeleted: records that are deleted before they were read are a loss,
@@ -143,6 +147,41 @@ func TestTopicDeleted(t *testing.T) {
 		x.put(0, 2)
 		x.clock.Add(31)
 		wantIDs(t, x.follow(1), 2)
+	}
+}
+
+// TestTopicForgotten: a topic is not lost because one broker, which has not caught
+// up, does not know it.
+func TestTopicForgotten(t *testing.T) {
+	t.Parallel()
+	for _, running := range []bool{true, false} {
+		x := newTopicTest(t, Source[sensor]{Topic: "sensors"})
+		x.put(0, 1)
+		x.drain()
+		if !running {
+			x.stop()
+		}
+		x.put(0, 2)
+		fault := x.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Metadata}, Topic: "sensors", Err: kerr.UnknownTopicOrPartition, Count: 1})
+		if !running {
+			x.restart()
+		}
+		x.discover(true)
+		wantIDs(t, x.follow(1), 2)
+		if fault.Hits() == 0 {
+			t.Error("the error was never met")
+		}
+	}
+}
+
+// TestTopicMissing: a topic that was never there is for a person to create.
+func TestTopicMissing(t *testing.T) {
+	t.Parallel()
+	x := newTopicTest(t, Source[sensor]{Topic: "none"})
+	_, err := x.open()
+	wantError(t, err, "topic none does not exist", "kafka-topics.sh --bootstrap-server "+x.brokers+" --create --topic none", "Source.Topic")
+	if !errors.Is(err, stream.ErrMisconfigured) {
+		t.Errorf("error %v is not one of the configuration", err)
 	}
 }
 
