@@ -40,7 +40,6 @@ func (f *feed) Cut(ctx context.Context, from, end stream.Position, limits stream
 // cut is an epoch that is being cut.
 type cut struct {
 	feed   *feed
-	from   []int64
 	at     []int64
 	end    []int64
 	limits stream.Limits // noLimit for none
@@ -55,7 +54,7 @@ func (f *feed) newCut(a, b *place, limits stream.Limits) *cut {
 	if limits.Bytes <= 0 {
 		limits.Bytes = noLimit
 	}
-	return &cut{feed: f, from: a.at, at: slices.Clone(a.at), end: b.at, limits: limits}
+	return &cut{feed: f, at: slices.Clone(a.at), end: b.at, limits: limits}
 }
 
 // enough reports whether the epoch can be cut: everything is there, or as much as
@@ -93,11 +92,8 @@ func (c *cut) fill() {
 	c.feed.turn++
 	first := c.feed.turn % len(open)
 	open = slices.Concat(open[first:], open[:first])
-	for all := open; len(open) > 0 && c.rows < c.limits.Rows && c.bytes < c.limits.Bytes; {
+	for len(open) > 0 && c.rows < c.limits.Rows && c.bytes < c.limits.Bytes {
 		open = c.round(open)
-		if len(open) == 0 && slices.Equal(c.at, c.from) {
-			c.takeOne(all)
-		}
 	}
 }
 
@@ -123,20 +119,14 @@ func (c *cut) round(open []int) []int {
 		if rows == 0 && c.at[n] < c.feed.reach(n) { // a record larger than its share
 			rows = c.advance(n, min(1, leftRows), leftBytes)
 		}
+		if rows == 0 && c.rows == 0 && c.at[n] < c.feed.reach(n) { // larger than the limit, and this partition's turn
+			rows = c.advance(n, 1, noLimit-1)
+		}
 		if rows > 0 {
 			more = append(more, n)
 		}
 	}
 	return more
-}
-
-// takeOne takes a row that is over the limits by itself.
-func (c *cut) takeOne(open []int) {
-	for _, n := range open {
-		if c.advance(n, 1, noLimit-1) > 0 {
-			return
-		}
-	}
 }
 
 // advance takes rows of a partition.

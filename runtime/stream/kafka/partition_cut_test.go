@@ -85,6 +85,26 @@ func TestCutBytes(t *testing.T) {
 	}
 }
 
+// TestCutLargeRecord: a record larger than the whole limit waits for its turn only,
+// not until no other partition has rows.
+func TestCutLargeRecord(t *testing.T) {
+	t.Parallel()
+	x := newTest(t, Source[string]{Topic: "sensors", Format: String}, func(s *string) int64 { return int64(len(*s)) })
+	for range 20 {
+		x.putRecords(&kgo.Record{Value: make([]byte, 10)})
+	}
+	x.putRecords(&kgo.Record{Partition: 1, Value: make([]byte, 50)})
+	end := x.discover(true)
+	x.cut(nil, end, stream.Limits{}) // now all is fetched
+	var got []int64
+	for range 2 {
+		to := x.cut(x.at, end, stream.Limits{Bytes: 20})
+		got = append(got, ids(x.read(x.at, to))...)
+		x.at = to
+	}
+	wantIDs(t, got, 10, 10, 50)
+}
+
 // TestCutBuffer: what the buffer holds bounds an epoch, and the whole is read
 // nevertheless, in one go as well.
 func TestCutBuffer(t *testing.T) {
