@@ -15,13 +15,13 @@ func TestRocks(t *testing.T) {
 	l.env.stores = builtStores()
 	l.feed("a.jsonl", 0, 3)
 	l.do(countToTable, exitDone, l.args()...)
-	l.wantErr("store=rocks", "msg=done epochs=1 rows_in=3 malformed=0 timers=3 rows_out=6")
+	l.wantErr("store=rocks", "msg=done epochs=1 rows_in=3 malformed=0 rows_late=0 timers=3 rows_out=6")
 	if strings.Contains(l.err.String(), "memory store") {
 		t.Errorf("stderr:\n%s", l.err.String())
 	}
 	l.feed("b.jsonl", 3, 4)
 	l.do(countToTable, exitDone, l.args("--store", "rocks")...)
-	l.wantErr("msg=done epochs=1 rows_in=1 malformed=0 timers=1 rows_out=2")
+	l.wantErr("msg=done epochs=1 rows_in=1 malformed=0 rows_late=0 timers=1 rows_out=2")
 	l.do(nil, exitDone, "version")
 	if want := "\nstores  rocks, mem\n"; !strings.HasSuffix(l.out.String(), want) {
 		t.Errorf("version does not end with %q:\n%s", want, l.out.String())
