@@ -106,14 +106,21 @@ const (
 // goes: about ten seconds, the time of a restart.
 const findTries = 8
 
+// unknownTries is how often a topic must be unknown to be missing: brokers that lag
+// behind do not know of one that was made a moment ago.
+const unknownTries = 4
+
 // find makes sure that the topic exists.
 func (t *target) find(ctx context.Context) error {
 	for try, pause := 1, firstPause; ; try, pause = try+1, min(2*pause, maxPause) {
 		err := t.refresh(ctx)
-		if err == nil || !passes(err) || try == findTries {
+		unknown := errors.Is(err, kerr.UnknownTopicOrPartition) && try < unknownTries
+		if err == nil || !unknown && !passes(err) || try == findTries {
 			return err
 		}
-		t.log.Warn("the topic cannot be looked up, trying again", "try", try, "error", err)
+		if !unknown {
+			t.log.Warn("the topic cannot be looked up, trying again", "try", try, "error", err)
+		}
 		if !wait(ctx, pause) {
 			return err
 		}

@@ -547,6 +547,7 @@ func TestSettleRetries(t *testing.T) {
 		"before not finished":    {Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.ConcurrentTransactions, Count: 3},
 		"coordinator is loading": {Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.CoordinatorLoadInProgress, Count: 2},
 		"topic has no leader":    {Keys: []kmsg.Key{kmsg.Metadata}, Topic: "alerts", Err: kerr.LeaderNotAvailable, Count: 3},
+		"topic is not known yet": {Keys: []kmsg.Key{kmsg.Metadata}, Topic: "alerts", Err: kerr.UnknownTopicOrPartition, Count: 2},
 		"journal has no leader":  {Keys: []kmsg.Key{kmsg.Metadata}, Topic: "tws-journal", Err: kerr.LeaderNotAvailable, Count: 3},
 		"journal is moving":      {Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: "tws-journal", Err: kerr.LeaderNotAvailable, Count: 2},
 		"claim fenced":           {Keys: []kmsg.Key{kmsg.Produce}, Topic: "tws-journal", Err: kerr.InvalidProducerEpoch},
