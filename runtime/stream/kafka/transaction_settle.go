@@ -90,6 +90,11 @@ func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool,
 	if err != nil {
 		return false, err
 	}
+	// The first look may have come too early to see that another one had taken over.
+	// That one is shut out now, finds its own record in step 1, and goes on.
+	if err := w.checkTaken(after.record); err != nil {
+		return false, err
+	}
 	committed, err := w.compare(after.record, s)
 	if err != nil {
 		return false, err
@@ -121,9 +126,8 @@ func (w *transactional[T]) checkBefore(r *journalRecord, s stream.Standing) erro
 	if r == nil {
 		return nil
 	}
-	if w.settled && r.Writer != w.instance {
-		return fmt.Errorf("kafka: topic %s: another instance of this flow (%s) has taken over from this one (%s), which stops: "+
-			"two instances must not run on one checkpoint", w.topic, r.Writer, w.instance)
+	if err := w.checkTaken(r); err != nil {
+		return err
 	}
 	known := s.Last.Epoch
 	if s.Doubt != nil {
@@ -133,6 +137,15 @@ func (w *transactional[T]) checkBefore(r *journalRecord, s stream.Standing) erro
 		return w.moved(r, s)
 	}
 	return nil
+}
+
+// checkTaken finds out whether another instance has settled after this one had.
+func (w *transactional[T]) checkTaken(r *journalRecord) error {
+	if r == nil || !w.settled || r.Writer == w.instance {
+		return nil
+	}
+	return fmt.Errorf("kafka: topic %s: another instance of this flow (%s) has taken over from this one (%s), which stops: "+
+		"two instances must not run on one checkpoint", w.topic, r.Writer, w.instance)
 }
 
 // compare says whether the epoch in doubt is committed, by the unit's final record.

@@ -51,6 +51,10 @@ func (c *sinkCluster) crash(t *testing.T, step string) {
 	next := c.run(Sink[sinkRow]{}, left)
 	next.settle(step == "committed")
 	c.zombie(t, old, p, left, step)
+	// It may have shut this one out before it saw by whom it was.
+	if _, err := next.d.Settle(t.Context(), next.standing); err != nil {
+		t.Fatal(err)
+	}
 	if step != "committed" {
 		next.standing.Doubt = nil
 		next.stage(2, 2, 3)
