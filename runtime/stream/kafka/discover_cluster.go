@@ -50,8 +50,8 @@ func (f *feed) listKnown(ctx context.Context, known []string) (listing, error) {
 			}
 			tries, err = missTries, fmt.Errorf("topic %s: %w", known[i], kerr.UnknownTopicOrPartition)
 		}
-		if !kerr.IsRetriable(err) || try >= tries {
-			return nil, explain(f.cluster, "", err)
+		if told := explain(f.cluster, "", err); !kerr.IsRetriable(err) && !passes(told) || try >= tries {
+			return nil, told
 		}
 		f.log.Warn("kafka: cannot list topics, will try again", "times", try, "error", err)
 		if !wait(ctx, pause) {
@@ -201,7 +201,21 @@ func (f *feed) offsetsAfter(ctx context.Context, t time.Time, topics ...string) 
 	}, topics)
 }
 
+// ask asks for offsets, and again while brokers are down or moving.
 func (f *feed) ask(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (map[logID]int64, error) {
+	for try, pause := 1, firstPause; ; try, pause = try+1, 2*pause {
+		offsets, err := f.askOnce(ctx, list, topics)
+		if err == nil || !passes(explain(f.cluster, "", err)) || try == listTries {
+			return offsets, err
+		}
+		f.log.Warn("kafka: cannot list offsets, will try again", "times", try, "error", err)
+		if !wait(ctx, pause) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (f *feed) askOnce(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (map[logID]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	all, err := list(ctx, topics...)
