@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,19 @@ type Source[T any] interface {
 	// Open opens the source for one run. It checks what can be checked without
 	// reading: that a folder exists, that a row type has the codec it needs.
 	Open(ctx context.Context, env SourceEnv[T]) (Reader[T], error)
+}
+
+// LegalName makes a source name of a text: it puts '_' for every character
+// that a source name must not have.
+func LegalName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9',
+			r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // SourceEnv is what the engine lends a source.

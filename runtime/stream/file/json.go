@@ -150,7 +150,7 @@ func (s JSON[T]) open(ctx context.Context, env stream.SourceEnv[T], once bool) (
 // check reports settings that cannot work.
 func (s JSON[T]) check() error {
 	switch {
-	case s.Name != "" && s.Name != legalName(s.Name):
+	case s.Name != "" && s.Name != stream.LegalName(s.Name):
 		return fmt.Errorf("name %q: use letters, digits, '-', '_' and '.' only", s.Name)
 	case s.OnMalformed > Drop:
 		return fmt.Errorf("field OnMalformed is %d: use file.Fail or file.Drop", s.OnMalformed)
@@ -182,23 +182,11 @@ func checkFolder(dir string) error {
 
 // nameOf makes a source name of a folder's path.
 func nameOf(dir string) string {
-	name := legalName(filepath.Base(filepath.Clean(dir)))
+	name := stream.LegalName(filepath.Base(filepath.Clean(dir)))
 	if strings.Trim(name, "._") == "" {
 		return "files"
 	}
 	return name
-}
-
-// legalName puts '_' for every character that a source name must not have.
-func legalName(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9',
-			r == '-', r == '_', r == '.':
-			return r
-		}
-		return '_'
-	}, name)
 }
 
 // Listing is a [JSON] source that has an end; see [JSON.Once].

@@ -126,7 +126,7 @@ type Source[T any] struct {
 
 // SourceName returns Name, or the name made of the topics.
 func (s Source[T]) SourceName() string {
-	return cmp.Or(s.Name, legalName(s.Topic), legalName(strings.Join(s.Topics, "_")), legalName(s.Pattern))
+	return cmp.Or(s.Name, stream.LegalName(s.Topic), stream.LegalName(strings.Join(s.Topics, "_")), stream.LegalName(s.Pattern))
 }
 
 // Records returns the same source with rows that have the key, the headers and
@@ -236,7 +236,7 @@ func (s Source[T]) check() error {
 	switch {
 	case ways != 1:
 		return errors.New("set exactly one of the fields Topic, Topics and Pattern")
-	case s.Name != "" && s.Name != legalName(s.Name):
+	case s.Name != "" && s.Name != stream.LegalName(s.Name):
 		return fmt.Errorf("name %q: use letters, digits, '-', '_' and '.' only", s.Name)
 	case s.Partitions != nil && s.Topic == "":
 		return errors.New("field Partitions needs the field Topic")
@@ -273,18 +273,6 @@ func (s Source[T]) checkTopics() error {
 		return fmt.Errorf("field StartingOffsets has offsets of %d partitions, but there are several topics: use kafka.PerTopic", len(at))
 	}
 	return nil
-}
-
-// legalName puts '_' for every character that a source name must not have.
-func legalName(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9',
-			r == '-', r == '_', r == '.':
-			return r
-		}
-		return '_'
-	}, name)
 }
 
 // openFeed connects and looks whether the topics are there.
