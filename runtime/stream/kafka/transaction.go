@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -208,6 +207,9 @@ func (w *transactional[T]) deliver(ctx context.Context, r journalRecord, send fu
 	if err := s.err(); err != nil {
 		return err
 	}
+	if err := s.waitListed(ctx); err != nil {
+		return err
+	}
 	// If the client had to start over with a new epoch, the broker has thrown
 	// away what was sent in the old one.
 	if nowID, nowEpoch, err := w.client.ProducerID(ctx); err != nil {
@@ -227,6 +229,7 @@ func (w *transactional[T]) sendRecord(ctx context.Context, s *sending, r journal
 		return nil, err
 	}
 	at := &kgo.Record{Topic: w.journal.name, Partition: w.journal.home(), Key: []byte(r.Unit), Value: value}
+	s.topics = append(s.topics, at.Topic)
 	w.client.Produce(ctx, at, s.done)
 	return at, nil
 }
@@ -243,6 +246,9 @@ func (w *transactional[T]) sendRows(ctx context.Context, s *sending) error {
 				if block, err = readEntry(block, r); err != nil {
 					return err
 				}
+				if len(s.topics) == 0 {
+					s.topics = append(s.topics, w.topic)
+				}
 				w.client.Produce(ctx, r, promise)
 			}
 			return s.err()
@@ -252,41 +258,6 @@ func (w *transactional[T]) sendRows(ctx context.Context, s *sending) error {
 		}
 	}
 	return nil
-}
-
-// sending gathers the failures of what is sent.
-type sending struct {
-	client *kgo.Client
-	mu     sync.Mutex
-	first  error
-}
-
-func (s *sending) done(r *kgo.Record, err error) {
-	if err == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first == nil {
-		s.first = &unsent{r.Topic, err}
-	}
-}
-
-// unsent is why a record did not get into its topic, which is the sink's or the
-// journal.
-type unsent struct {
-	topic string
-	err   error
-}
-
-func (e *unsent) Error() string { return e.err.Error() }
-
-func (e *unsent) Unwrap() error { return e.err }
-
-func (s *sending) err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.first
 }
 
 // Commit ends the transaction.
