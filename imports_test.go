@@ -24,9 +24,9 @@ schemas:
 codec: | github.com/vmihailenco/msgpack/v5
 	Bytes know nothing of what they are for. The msgpack module is the tests' oracle and never ships.
 
-runtime/stream: schemas
+runtime/stream: schemas runtime/internal/spelling
 	The contract of sources and sinks. Rows and tables have columns, and schemas is their model
-	(docs/internals/decisions/0002-stream-rows-use-the-schema-model.md).
+	(docs/internals/decisions/0002-stream-rows-use-the-schema-model.md). A key of a cluster may be misspelt.
 
 runtime/stream/console: runtime/stream
 	Sources and sinks know the contract and nothing of the engine that calls them.
@@ -51,6 +51,10 @@ runtime/table: runtime/stream runtime/internal/durable schemas github.com/parque
 
 runtime/internal/durable: golang.org/x/sys
 	Put-if-absent, once for all who need it. x/sys has renameat2, which the standard library lacks.
+
+runtime/internal/spelling: github.com/agnivade/levenshtein
+	Which word a misspelt one was meant to be, for all messages of the runtime. The distance between words is not ours to
+	write again: the module is small, MIT, and needs no other.
 
 runtime/store: github.com/zeebo/xxh3
 	The interface and the layout of keys. The hash that key groups are made by is part of the format.
@@ -82,11 +86,11 @@ runtime: codec schemas runtime/checkpoint runtime/epoch runtime/internal/engine 
 runtime/twstest: runtime runtime/epoch runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
 	What users import to test. go-cmp and go-internal/diff show which rows differ.
 
-runtime/app: runtime runtime/checkpoint runtime/config runtime/epoch runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
+runtime/app: runtime runtime/checkpoint runtime/config runtime/epoch runtime/internal/spelling runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term
 	The one place that puts stores, tables and the command line together.
 
-gen/internal/diag:
-	Diagnostics are what all stages of the generator share.
+gen/internal/diag: github.com/agnivade/levenshtein
+	Diagnostics are what all stages of the generator share. What is misspelt is answered with what was meant.
 
 gen/internal/load: golang.org/x/tools
 	The only stage that asks the go command.

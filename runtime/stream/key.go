@@ -1,10 +1,13 @@
 package stream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tws-go/tws/runtime/internal/spelling"
 )
 
 // Key is a key that the [Settings] of a cluster may have.
@@ -71,44 +74,22 @@ func UnknownKey(name string) string {
 	return fmt.Sprintf("there is no key %s%s; the keys are %s", name, meant, strings.Join(names, ", "))
 }
 
-// nearest returns the word that takes the fewest edits to make of name, "" if
-// that would be most of it.
-func nearest(name string, words []string) string {
-	best, distance := "", max(2, len(name)/3)+1
-	for _, w := range words {
-		// A key without its group, or in the wrong one, is near enough.
-		if _, last, ok := strings.Cut(w, "."); ok && last == name[strings.LastIndexByte(name, '.')+1:] {
-			return w
+// nearest returns the key that name is most likely a slip of, "" if none is near.
+func nearest(name string, keys []string) string {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	meant := func(is func(key string) bool) string {
+		if i := slices.IndexFunc(keys, is); i >= 0 {
+			return keys[i]
 		}
-		if d := edits(name, w); d < distance {
-			best, distance = w, d
-		}
+		return ""
 	}
-	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, name) }); best == "" && i >= 0 {
-		return words[i]
-	}
-	return best
-}
-
-// edits counts the bytes to insert, remove or replace to make b of a.
-func edits(a, b string) int {
-	above := make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+cost)
-		}
-		above = row
-	}
-	return above[len(b)]
+	return cmp.Or(
+		// A key without its group, or in the wrong one, is near enough, and so is the
+		// beginning of one.
+		meant(func(key string) bool { return strings.HasSuffix(key, "."+last) }),
+		meant(func(key string) bool { return strings.HasPrefix(key, name) }),
+		spelling.Nearest(name, keys),
+	)
 }
 
 // ErrMisconfigured is what an error is that only a person can cure: the settings

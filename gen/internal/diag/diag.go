@@ -17,6 +17,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Diagnostic is one fault in the user's input. One without a code is a warning.
@@ -99,11 +102,13 @@ func Relative(dir, path string) string {
 }
 
 // Nearest returns the candidate that word is most likely a slip of, "" if none
-// is near.
+// is near. Two neighbours that changed places are two wrong letters, which is one
+// slip and forgiven from three letters on; case does not count.
 func Nearest(word string, candidates []string) string {
-	best, bestDistance := "", len(word)/3+2
+	letters := utf8.RuneCountInString(word)
+	best, bestDistance := "", min(letters, letters/3+2)
 	for _, c := range candidates {
-		d := distance(strings.ToLower(word), strings.ToLower(c))
+		d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(c))
 		if d < bestDistance {
 			best, bestDistance = c, d
 		}
@@ -117,29 +122,4 @@ func DidYouMean(word string, candidates []string) string {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""
-}
-
-// distance is the number of single letters to insert, delete, replace, or swap
-// with their neighbour, between two words.
-func distance(a, b string) int {
-	var before, last []int
-	for j := range len(b) + 1 {
-		last = append(last, j)
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
