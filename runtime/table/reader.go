@@ -2,11 +2,8 @@ package table
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -49,15 +46,6 @@ type reader struct {
 	rowBytes int64
 	// checked is the place up to which Discover has looked.
 	checked *place
-}
-
-// openFile is a data file from which rows are being read.
-type openFile struct {
-	path string
-	data *openedData
-	rows *rowReader
-	// row is the row that is read, for messages.
-	row int64
 }
 
 // Close implements [stream.TableReader].
@@ -230,9 +218,6 @@ func (r *reader) cut(ctx context.Context, from, end stream.Position, limits stre
 	return cut, err
 }
 
-// errEnough ends an iteration; it never leaves the package.
-var errEnough = errors.New("enough")
-
 // sizeOfRow returns the size of a row in memory: what rows had that were read last,
 // or else what the first rows between the places have.
 func (r *reader) sizeOfRow(ctx context.Context, a, b place) (int64, error) {
@@ -292,144 +277,4 @@ func (r *reader) Read(ctx context.Context, from, to stream.Position, each func(s
 		r.rowBytes = max(1, stats.Bytes/stats.Rows)
 	}
 	return stats, r.wrap("read", err)
-}
-
-// piece is a range of rows of one file.
-type piece struct {
-	// at is the place of the file's first row.
-	at       place
-	file     addAction
-	from, to int64
-}
-
-// eachPiece calls f with the ranges of rows between two places, in order.
-func (r *reader) eachPiece(ctx context.Context, a, b place, f func(piece) error) error {
-	err := r.pieces(ctx, a, b, f)
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
-}
-
-func (r *reader) pieces(ctx context.Context, a, b place, f func(piece) error) error {
-	for at := a; at.before(b); at = at.nextVersion() {
-		files, ok, err := r.tail.files(ctx, at)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			l, err := listFolder(r.tail.dir)
-			if err != nil {
-				return err
-			}
-			return l.missingVersion(r.tail.dir, at.Version)
-		}
-		if at.File > 0 && at.File >= len(files) || b.Version == at.Version && b.File >= len(files) {
-			return fmt.Errorf("a position names file %d of %s, which adds %d: the table was replaced", max(at.File, b.File), at.version(), len(files))
-		}
-		for ; at.File < len(files) && at.before(b); at.File, at.Row = at.File+1, 0 {
-			if err := r.pieceOf(ctx, at, b, files[at.File], f); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// pieceOf calls f with the rows of a file from a place on, as far as they lie
-// before b.
-func (r *reader) pieceOf(ctx context.Context, at, b place, file addAction, f func(piece) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	rows, err := countRows(r.tail.dir, file)
-	if err != nil {
-		return r.inFile(at, file, err)
-	}
-	p := piece{at: at, file: file, from: at.Row, to: rows}
-	if b.Version == at.Version && b.File == at.File {
-		p.to = b.Row
-	}
-	if p.from > 0 && p.from >= rows || p.to > rows {
-		return r.inFile(at, file, fmt.Errorf("a position names row %d, and the file has %d: the table was replaced", max(p.from, p.to), rows))
-	}
-	p.at.Row = 0
-	return f(p)
-}
-
-// readPiece calls f with the rows of a piece, each of which is the row of the open
-// file's row reader while f runs.
-func (r *reader) readPiece(ctx context.Context, p piece, f func(parquet.Row) error) error {
-	if p.at.Version > math.MaxInt32 {
-		return fmt.Errorf("version %d is beyond what a row's partition can tell", p.at.Version)
-	}
-	if err := r.openFile(p); err != nil {
-		return r.inFile(p.at, p.file, err)
-	}
-	o := r.open
-	place := stream.RowPlace{Partition: int32(p.at.Version), Time: time.UnixMilli(p.file.ModificationTime).UTC()}
-	first := int64(0)
-	for _, group := range o.data.parquet.RowGroups() {
-		n := group.NumRows()
-		from, to := max(p.from, first), min(p.to, first+n)
-		if from < to {
-			o.row = from
-			err := eachRow(ctx, group, from-first, to-first, func(row parquet.Row) error {
-				place.Offset = int64(p.at.File)<<40 | o.row
-				o.rows.start(row, place)
-				if err := f(row); err != nil {
-					return &rowError{err}
-				}
-				o.row++
-				return nil
-			})
-			var ofRow *rowError
-			if errors.As(err, &ofRow) {
-				return ofRow.err
-			}
-			if err != nil {
-				return r.inFile(p.at, p.file, err)
-			}
-		}
-		first += n
-	}
-	return nil
-}
-
-// rowError carries an error of whoever takes the rows past those of the file.
-type rowError struct{ err error }
-
-func (e *rowError) Error() string { return e.err.Error() }
-
-// openFile opens the file of a piece, unless it is open.
-func (r *reader) openFile(p piece) error {
-	if r.open != nil && r.open.path == p.file.Path {
-		return nil
-	}
-	if err := r.Close(); err != nil {
-		return err
-	}
-	data, err := openData(r.tail.dir, p.file)
-	if err != nil {
-		return err
-	}
-	var bound *storedColumn
-	err = guard(func() (err error) {
-		bound, err = bindRow(r.tail.want, data.parquet.Root())
-		return err
-	})
-	if err != nil {
-		return errors.Join(err, data.close())
-	}
-	o := &openFile{path: p.file.Path, data: data}
-	o.rows = newRowReader(bound, func() string {
-		return fmt.Sprintf("%s, row %d", filepath.Join(r.tail.dir, filepath.FromSlash(o.path)), o.row+1)
-	})
-	r.open = o
-	return nil
-}
-
-// inFile names the file that an error is about.
-func (r *reader) inFile(at place, file addAction, err error) error {
-	return fmt.Errorf("%s of %s: %w", filepath.Join(r.tail.dir, filepath.FromSlash(file.Path)), at.version(), err)
 }
