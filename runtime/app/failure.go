@@ -21,7 +21,7 @@ const (
 	exitFailed = 1 // starting again may help
 	exitUsage  = 2 // the command line or the configuration is wrong, or a cluster refuses our user
 	exitLocked = 3 // another process uses the checkpoint
-	exitUnfit  = 4 // the checkpoint does not fit the program, its table or its sink
+	exitUnfit  = 4 // the checkpoint does not fit the program, its source, its table or its sink
 )
 
 var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
@@ -29,7 +29,7 @@ var exitCodeNote = note{title: "Exit codes", lines: []noteLine{
 	{"1", "the pipeline failed; the checkpoint is intact"},
 	{"2", "wrong command line or configuration, or a cluster that refuses our user"},
 	{"3", "another process uses the checkpoint"},
-	{"4", "the checkpoint does not fit the program, its table or its sink, and a person has to choose"},
+	{"4", "the checkpoint does not fit the program, its source, its table or its sink, and a person has to choose"},
 	{"130, 143", "a second SIGINT or SIGTERM ended the process at once"},
 }}
 
@@ -47,7 +47,7 @@ func exitCode(err error) int {
 	case errors.Is(err, checkpoint.ErrLocked):
 		return exitLocked
 	case errors.Is(err, tws.ErrFlowChanged), errors.As(err, &moved), errors.As(err, &missing),
-		errors.Is(err, table.ErrMismatch), errors.Is(err, table.ErrUnpublished):
+		errors.Is(err, table.ErrMismatch), errors.Is(err, table.ErrUnpublished), errors.Is(err, stream.ErrLostData):
 		return exitUnfit
 	}
 	return exitFailed

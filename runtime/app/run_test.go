@@ -305,10 +305,11 @@ func TestMessages(t *testing.T) {
 }
 
 // What a person has to choose is not tried again by a supervisor: the sink has
-// moved on, or has lost its record.
-func TestUnfitSinks(t *testing.T) {
+// moved on, or has lost its record, or the source has lost rows.
+func TestUnfit(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{&stream.SinkMovedError{Sink: "topic a"}, &stream.RecordMissingError{Sink: "topic a", Where: "topic b"}} {
+	lost := fmt.Errorf("source s: %w", stream.ErrLostData)
+	for _, err := range []error{&stream.SinkMovedError{Sink: "topic a"}, &stream.RecordMissingError{Sink: "topic a", Where: "topic b"}, lost} {
 		if got := exitCode(fmt.Errorf("flow x: %w", err)); got != exitUnfit {
 			t.Errorf("%v: exit code %d, want %d", err, got, exitUnfit)
 		}

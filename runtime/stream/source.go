@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -167,6 +168,10 @@ type BoundedSource[T any] interface {
 	Source[T]
 	IsBounded()
 }
+
+// ErrLostData marks an error about input that is gone before it was read, or that is
+// another one than the checkpoint knows: a person has to choose how to go on.
+var ErrLostData = errors.New("input is gone before it was read")
 
 // MalformedError reports input that is not a row.
 type MalformedError struct {

@@ -8,9 +8,12 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/tws-go/tws/runtime/stream"
 )
 
-// LostError reports records that are gone before they were read.
+// LostError reports records that are gone before they were read. It is a
+// [stream.ErrLostData].
 type LostError struct {
 	Topic     string
 	Partition int32
@@ -38,6 +41,9 @@ func (e *LostError) Error() string {
 	}
 	return fmt.Sprintf("topic %s, partition %d: %s; set OnLostData to kafka.EarliestAvailable to go on with what is there, or give the source another Name to start over", e.Topic, e.Partition, what)
 }
+
+// Is reports whether target is [stream.ErrLostData].
+func (e *LostError) Is(target error) bool { return target == stream.ErrLostData }
 
 // lost is a loss under the source's policy: an error, or a warning.
 func (f *feed) lost(e *LostError) error {

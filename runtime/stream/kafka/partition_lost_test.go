@@ -33,6 +33,9 @@ func TestRecordsDeleted(t *testing.T) {
 			if !ok || lost.Wanted != 10 || lost.Start != 15 || lost.End != 20 {
 				t.Errorf("error is %#v, want a LostError with the numbers", err)
 			}
+			if !errors.Is(err, stream.ErrLostData) {
+				t.Errorf("%v is no ErrLostData", err)
+			}
 			continue
 		}
 		wantIDs(t, x.follow(5), numbers(15, 19)...)
