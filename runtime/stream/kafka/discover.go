@@ -30,6 +30,8 @@ type feed struct {
 
 	seen     listing // what the cluster has, if that is news
 	lookedAt time.Time
+	compared bool      // with the journal, what was seen when the source was opened
+	from     *place    // where the epoch begins that is cut or read
 	looking  chan look // holds one; nil while nobody looks
 	suspect  bool      // a topic seems to be another than it was
 	doubts   int       // how often that was found not to be so since rows were read
@@ -225,7 +227,7 @@ func (f *feed) learn(ctx context.Context, at *place) (journal []byte, again bool
 		f.doubt()
 	}
 	again = again || f.suspect
-	f.seen, f.suspect, f.cutShort = nil, false, nil
+	f.seen, f.suspect, f.cutShort, f.compared = nil, false, nil, true
 	return journal, again, nil
 }
 

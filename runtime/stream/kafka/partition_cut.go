@@ -23,6 +23,9 @@ func (f *feed) Cut(ctx context.Context, from, end stream.Position, limits stream
 	if a.same(b) {
 		return end, nil
 	}
+	if err := f.begin(a); err != nil {
+		return nil, err
+	}
 	f.ensure(a)
 	c := f.newCut(a, b, limits)
 	if err := f.await(ctx, b.at, c.enough); err != nil {

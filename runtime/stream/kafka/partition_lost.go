@@ -99,26 +99,45 @@ func (f *feed) markDeleted(name string) {
 	f.deleted[name] = true
 }
 
-// checkKnown checks, before anything is read, that the topics are those of the
-// journal: offsets mean nothing in a topic that was made anew.
-func (f *feed) checkKnown(seen listing) error {
+// checkNamed checks, when the source is opened, that topics that were named are
+// there, or were, and tells of those that were read and are not named any more.
+func (f *feed) checkNamed() error {
 	for _, name := range f.topics {
-		if _, there := seen[name]; !there && f.ledger.topics[name] == nil {
+		if _, there := f.seen[name]; !there && f.ledger.topics[name] == nil {
 			return f.missing(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {
-		known := f.ledger.topics[name]
-		t, there := seen[name]
 		if !f.selects(name) {
 			f.log.Warn("kafka: a topic that was read is not selected any more, and left as it is", "topic", name)
+		}
+	}
+	return nil
+}
+
+// begin notes where an epoch begins, before anything of it is cut or read. The
+// first time it compares what the cluster has with the journal, unless Discover did:
+// only a position says how far a topic had been read that is gone.
+func (f *feed) begin(from *place) error {
+	if f.from = from; f.compared {
+		return nil
+	}
+	err := f.checkKnown()
+	f.compared = err == nil
+	return err
+}
+
+// checkKnown checks that the topics are those of the journal: offsets mean nothing
+// in a topic that was made anew.
+func (f *feed) checkKnown() error {
+	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {
+		known := f.ledger.topics[name]
+		t, there := f.seen[name]
+		if !f.selects(name) || there && !known.id.differs(t.id) {
 			continue
 		}
-		if there && !known.id.differs(t.id) {
-			continue
-		}
-		first := f.ledger.logs[known.ordinals[0]]
-		if err := f.lost(&LostError{Topic: name, Partition: first.partition, Wanted: first.start, Start: -1, End: -1, Remade: there}); err != nil {
+		first := known.ordinals[0]
+		if err := f.lost(&LostError{Topic: name, Partition: f.ledger.logs[first].partition, Wanted: f.from.at[first], Start: -1, End: -1, Remade: there}); err != nil {
 			return err
 		}
 		f.markDeleted(name) // until Discover finds it anew

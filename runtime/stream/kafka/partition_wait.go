@@ -129,7 +129,7 @@ func (f *feed) recheck(ctx context.Context) error {
 	if err := f.lookNow(ctx); err != nil {
 		return err
 	}
-	if err := f.checkKnown(f.seen); err != nil {
+	if err := f.checkKnown(); err != nil {
 		return err
 	}
 	there := false

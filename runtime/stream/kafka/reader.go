@@ -35,6 +35,9 @@ func (r *reader[R]) Read(ctx context.Context, from, to stream.Position, yield fu
 	if a.same(b) {
 		return stats, nil
 	}
+	if err := r.begin(a); err != nil {
+		return stats, err
+	}
 	r.ensure(a)
 	for n := range r.ledger.logs {
 		for at := a.at[n]; at < b.at[n]; {

@@ -293,7 +293,7 @@ func openFeed(ctx context.Context, set *settings, env environment, extra func() 
 	f.seen, err = f.list(ctx)
 	if err == nil {
 		f.lookedAt = f.now()
-		err = f.checkKnown(f.seen)
+		err = f.checkNamed()
 	}
 	if err != nil {
 		client.Close()
