@@ -229,30 +229,33 @@ func (u unit) await(ended []chan struct{}, stop <-chan struct{}) bool {
 func (r *Runner) stuck(hard context.Context, done <-chan struct{}) <-chan struct{} {
 	stuck := make(chan struct{})
 	go func() {
-		select {
-		case <-done:
-			return
-		case <-hard.Done():
-		}
-		select {
-		case <-done:
-		case <-r.pipeline.options.Clock.After(min(time.Second, r.pipeline.options.Grace)):
+		if r.outlasts(hard, done, min(time.Second, r.pipeline.options.Grace)) {
 			close(stuck)
 		}
 	}()
 	return stuck
 }
 
+// graceful aborts work that has been told to end and not done so in time.
 func (r *Runner) graceful(soft context.Context, done <-chan struct{}, abort context.CancelCauseFunc) {
+	if r.outlasts(soft, done, r.pipeline.options.Grace) {
+		abort(fmt.Errorf("tws: an epoch did not finish within the grace period of %s; the next start settles it: it took effect as a whole, or it runs again", r.pipeline.options.Grace))
+	}
+}
+
+// outlasts reports whether work is still not done when it has been told to end and
+// wait has passed since. It returns when it knows.
+func (r *Runner) outlasts(told context.Context, done <-chan struct{}, wait time.Duration) bool {
 	select {
 	case <-done:
-		return
-	case <-soft.Done():
+		return false
+	case <-told.Done():
 	}
 	select {
 	case <-done:
-	case <-r.pipeline.options.Clock.After(r.pipeline.options.Grace):
-		abort(fmt.Errorf("tws: an epoch did not finish within the grace period of %s; the next start settles it: it took effect as a whole, or it runs again", r.pipeline.options.Grace))
+		return false
+	case <-r.pipeline.options.Clock.After(wait):
+		return true
 	}
 }
 
