@@ -2,7 +2,6 @@ package dialogue
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -73,14 +72,7 @@ func (s *EventScript) HandleInputRows(ctx *tws.InputContext, key string, rows it
 
 // HandleExpiredTimer tells of the timer and carries out its plan.
 func (s *EventScript) HandleExpiredTimer(ctx *tws.TimerContext, key string, t tws.ExpiredTimer, out tws.Emitter[Result]) error {
-	name := t.Name()
-	if name == "" {
-		name = "timer"
-	}
-	if err := out.Emit(Result{Key: key, Text: fmt.Sprintf("%s of %s fired", name, showInstant(t.Time()))}); err != nil {
-		return err
-	}
-	plan, ok, err := s.Plans.Get(name)
+	plan, ok, err := fired(key, t, s.Plans, out)
 	if err != nil || !ok {
 		return err
 	}
@@ -88,18 +80,7 @@ func (s *EventScript) HandleExpiredTimer(ctx *tws.TimerContext, key string, t tw
 }
 
 func (s *EventScript) do(ctx eventClock, key, command string, out tws.Emitter[Result]) error {
-	words, err := split(command)
-	if err != nil {
-		return err
-	}
-	answer, err := s.answer(ctx, words)
-	if err != nil {
-		return fmt.Errorf("%q: %w", command, err)
-	}
-	if answer == "" {
-		return nil
-	}
-	return out.Emit(Result{Key: key, Text: command + " = " + answer})
+	return carryOut(key, command, func(words []string) (string, error) { return s.answer(ctx, words) }, out)
 }
 
 func (s *EventScript) answer(ctx eventClock, words []string) (string, error) {

@@ -96,14 +96,7 @@ func (s *Script) HandleInputRows(ctx *tws.InputContext, key string, rows iter.Se
 
 // HandleExpiredTimer tells of the timer and carries out its plan.
 func (s *Script) HandleExpiredTimer(ctx *tws.TimerContext, key string, t tws.ExpiredTimer, out tws.Emitter[Result]) error {
-	name := t.Name()
-	if name == "" {
-		name = "timer"
-	}
-	if err := out.Emit(Result{Key: key, Text: fmt.Sprintf("%s of %s fired", name, showInstant(t.Time()))}); err != nil {
-		return err
-	}
-	plan, ok, err := s.Plans.Get(name)
+	plan, ok, err := fired(key, t, s.Plans, out)
 	if err != nil || !ok {
 		return err
 	}
@@ -115,20 +108,37 @@ func (s *Script) HandleExpiredTimer(ctx *tws.TimerContext, key string, t tws.Exp
 	return nil
 }
 
+// fired tells of a timer and returns its plan, if it has one.
+func fired(key string, t tws.ExpiredTimer, plans tws.MapState[string, string], out tws.Emitter[Result]) (plan string, ok bool, err error) {
+	name := t.Name()
+	if name == "" {
+		name = "timer"
+	}
+	if err := out.Emit(Result{Key: key, Text: fmt.Sprintf("%s of %s fired", name, showInstant(t.Time()))}); err != nil {
+		return "", false, err
+	}
+	return plans.Get(name)
+}
+
 // do carries out one command.
 func (s *Script) do(ctx clock, key, command string, out tws.Emitter[Result]) error {
+	return carryOut(key, command, func(words []string) (string, error) { return s.answer(ctx, words) }, out)
+}
+
+// carryOut emits what answer returns for a command, unless it is "".
+func carryOut(key, command string, answer func(words []string) (string, error), out tws.Emitter[Result]) error {
 	words, err := split(command)
 	if err != nil {
 		return err
 	}
-	answer, err := s.answer(ctx, words)
+	text, err := answer(words)
 	if err != nil {
 		return fmt.Errorf("%q: %w", command, err)
 	}
-	if answer == "" {
+	if text == "" {
 		return nil
 	}
-	return out.Emit(Result{Key: key, Text: command + " = " + answer})
+	return out.Emit(Result{Key: key, Text: command + " = " + text})
 }
 
 // answer returns the result of a command, "" if it has none.
