@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -196,15 +195,7 @@ func (r *KeyReader) number(size int) uint64 {
 	}
 	b := r.buf[r.off : r.off+size]
 	r.off += size
-	switch size {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(binary.BigEndian.Uint16(b))
-	case 4:
-		return uint64(binary.BigEndian.Uint32(b))
-	}
-	return binary.BigEndian.Uint64(b)
+	return bigEndian(b)
 }
 
 // signed undoes the flipped sign bit of a number of size bytes.

@@ -188,8 +188,10 @@ func (r *Reader) take(n uint64) []byte {
 
 // number consumes a big-endian number of 1, 2, 4 or 8 bytes; it is 0 after an
 // error.
-func (r *Reader) number(size uint64) uint64 {
-	b := r.take(size)
+func (r *Reader) number(size uint64) uint64 { return bigEndian(r.take(size)) }
+
+// bigEndian is the number in 1, 2, 4 or 8 bytes, and 0 in none.
+func bigEndian(b []byte) uint64 {
 	switch len(b) {
 	case 1:
 		return uint64(b[0])
