@@ -29,6 +29,11 @@ func TestBrokerJournalGone(t *testing.T) {
 	broker(t).journalGone(t)
 }
 
+// TestChoiceCut against a broker.
+func TestBrokerChoiceCut(t *testing.T) {
+	broker(t).choiceCut(t)
+}
+
 // TestCrashAgain against a broker.
 func TestBrokerCrashAgain(t *testing.T) {
 	broker(t).crashAgain(t)

@@ -274,3 +274,48 @@ func TestJournalGone(t *testing.T) {
 	t.Parallel()
 	fake(t).journalGone(t)
 }
+
+// choicePoints are the points at which a start can end that was told how to go on.
+func choicePoints(choice, doubt string) []epoch.Point {
+	points := []epoch.Point{epoch.AfterChoice, epoch.BeforeDropChoice, epoch.AfterDropChoice}
+	if choice == "committed" && doubt != "no doubt" {
+		points = append(points, epoch.BeforeDecide, epoch.AfterDecide)
+	}
+	return points
+}
+
+// choiceCut ends the start that was told how to go on at each point after the choice
+// was made. The next one is told nothing, and goes on as was chosen.
+func (c *cluster) choiceCut(t *testing.T) {
+	for doubt, at := range doubts {
+		for _, choice := range []string{"rerun", "committed"} {
+			for _, point := range choicePoints(choice, doubt) {
+				t.Run(doubt+"/"+choice+"/"+string(point), func(t *testing.T) {
+					t.Parallel()
+					l, left := c.lose(t, at, losses["deleted"]), ""
+					_, err := l.run(t, l.folder, tws.Options{InDoubt: choice, AtPoint: visits(point, 1, func() (err error) {
+						if left, err = copyOf(t, l.folder); err != nil {
+							return err
+						}
+						return errCrash
+					})})
+					if !errors.Is(err, errCrash) {
+						t.Fatalf("the run did not stop at %s: %v", point, err)
+					}
+					l.finish(t, left, tws.Options{})
+					if choice == "rerun" {
+						l.wantRows(t, l.doubtfulIf(l.written), nil)
+					} else {
+						l.wantRows(t, nil, l.doubtfulIf(!l.written))
+					}
+				})
+			}
+		}
+	}
+}
+
+// A choice is made once, however often the pipeline crashes while it takes effect.
+func TestChoiceCut(t *testing.T) {
+	t.Parallel()
+	fake(t).choiceCut(t)
+}

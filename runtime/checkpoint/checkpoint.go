@@ -21,6 +21,7 @@
 //	flows/<flow>/changelogs/<partition>/<epoch>-<attempt>
 //	flows/<flow>/decisions/<epoch>          Decision
 //	flows/<flow>/ends                       Ends
+//	flows/<flow>/choice                     Choice
 //	flows/<flow>/sources/<source>.journal   entries of one source
 //	flows/<flow>/snapshots/<epoch>/         manifest and <partition>/…
 //	flows/<flow>/store/<partition>          working store, not part of the record

@@ -331,6 +331,8 @@ func TestClosed(t *testing.T) {
 		"Decide":        func() error { return f.Decide(d) },
 		"WriteEnds":     func() error { return f.WriteEnds(Ends{}) },
 		"ClearEnds":     func() error { return f.ClearEnds() },
+		"PutChoice":     func() error { return f.PutChoice(Choice{Epoch: 1}) },
+		"ClearChoice":   func() error { return f.ClearChoice() },
 		"Journal":       func() error { _, err := f.Journal("s"); return err },
 		"AppendJournal": func() error { return f.AppendJournal("s", nil) },
 		"BeginSnapshot": func() error { _, err := f.BeginSnapshot(1); return err },
@@ -424,10 +426,12 @@ func TestSyncMakesSameFiles(t *testing.T) {
 		takeSnapshot(t, f, 3)
 		must(t, f.AppendJournal("s", []byte("x")))
 		must(t, f.WriteEnds(Ends{}))
+		must(t, f.PutChoice(Choice{Epoch: 5}))
 		must(t, f.WritePlan(samplePlan(5)))
 		must(t, f.DiscardPlansAfter(4))
 		must(t, f.Retain(1))
 		must(t, f.ClearEnds())
+		must(t, f.ClearChoice())
 		must(t, c.Close())
 		trees[i] = slices.Sorted(maps.Keys(readTree(t, dir)))
 	}

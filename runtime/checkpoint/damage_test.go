@@ -84,6 +84,10 @@ func damagedKinds() []damagedKind {
 			_, ok, err := f.Ends()
 			return ok, err
 		}), false, "delete this file"},
+		{"choice", flow + choiceName, kindChoice, inFlow(func(f *Flow) (bool, error) {
+			_, ok, err := f.Choice()
+			return ok, err
+		}), false, "delete this file"},
 		{"journal", flow + "sources/src.journal", kindJournal, inFlow(func(f *Flow) (bool, error) {
 			entries, err := f.Journal("src")
 			return len(entries) == 2, err
@@ -105,6 +109,7 @@ func makeAll(t *testing.T, dir string) {
 	must(t, err)
 	must(t, f.WritePrepared(Decision{Epoch: 4, Attempt: n, Plan: samplePlan(4)}))
 	must(t, f.WriteEnds(Ends{Sources: []SourceEnd{{Name: "src", End: stream.Position("7")}}}))
+	must(t, f.PutChoice(Choice{Epoch: 4, Attempt: n, InDoubt: "rerun"}))
 	must(t, f.AppendJournal("src", []byte("first entry")))
 	must(t, f.AppendJournal("src", []byte("second")))
 	takeSnapshot(t, f, 2)

@@ -27,6 +27,7 @@ const (
 	kindPrepared   kind = "prepared"
 	kindDecision   kind = "decision"
 	kindEnds       kind = "ends"
+	kindChoice     kind = "choice"
 	kindJournal    kind = "journal"
 	kindSnapshot   kind = "snapshot"
 )

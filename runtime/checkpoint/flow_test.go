@@ -506,6 +506,27 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+func TestChoice(t *testing.T) {
+	t.Parallel()
+	f := openFlowIn(t, t.TempDir(), nil)
+	if _, ok, err := f.Choice(); ok || err != nil {
+		t.Fatalf("new flow: %v, %v", ok, err)
+	}
+	must(t, f.ClearChoice())
+	wantRefused(t, f.PutChoice(Choice{}), "epoch 0")
+	for _, want := range []Choice{{Epoch: 2, Attempt: 1, InDoubt: "rerun"}, {Epoch: 2, InDoubt: "committed"}} {
+		must(t, f.PutChoice(want))
+		f = reopen(t, f)
+		if got, ok, err := f.Choice(); err != nil || !ok || got != want {
+			t.Errorf("got %+v, %v, %v; want %+v", got, ok, err, want)
+		}
+	}
+	must(t, f.ClearChoice())
+	if _, ok, err := f.Choice(); ok || err != nil {
+		t.Errorf("cleared: %v, %v", ok, err)
+	}
+}
+
 func TestStoreDir(t *testing.T) {
 	t.Parallel()
 	f := openFlowIn(t, t.TempDir(), nil)

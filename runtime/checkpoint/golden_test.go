@@ -30,6 +30,7 @@ var goldenFiles = map[string]string{
 	"prepared":   "flows/alerts/prepared/00000000000000000001-0002",
 	"decision":   "flows/alerts/decisions/00000000000000000001",
 	"ends":       "flows/alerts/ends",
+	"choice":     "flows/alerts/choice",
 	"manifest":   "flows/alerts/snapshots/00000000000000000001/manifest",
 
 	"changelog.hex": "flows/alerts/changelogs/0/00000000000000000001-0002",
@@ -133,6 +134,7 @@ func makeGolden(t *testing.T, dir string) {
 	d.CommittedAs = "b7e2d6c0-51f4-4e0d-9a3b-6c8f1d2e4a97/alerts/0"
 	must(t, f.WritePrepared(d))
 	must(t, f.Decide(d))
+	must(t, f.PutChoice(Choice{Epoch: 2, Attempt: 1, InDoubt: "rerun"}))
 	s, err := f.BeginSnapshot(1)
 	must(t, err)
 	for p, name := range []string{"000012.sst", "CURRENT"} {

@@ -40,6 +40,16 @@ const (
 	AfterDropEnds    Point = "after-drop-ends"
 )
 
+// The points of a start at which a sink that decides has lost its record of the flow
+// and somebody has chosen how to go on. If an epoch is taken as committed,
+// BeforeDecide and AfterDecide come between them.
+const (
+	BeforeChoice     Point = "before-choice"
+	AfterChoice      Point = "after-choice"
+	BeforeDropChoice Point = "before-drop-choice" // the sink has a record again
+	AfterDropChoice  Point = "after-drop-choice"
+)
+
 // DecidingPoints lists the points that only an epoch passes whose sink decides it,
 // in order. They come between AfterStage and BeforeDecide.
 func DecidingPoints() []Point {

@@ -11,12 +11,6 @@ import (
 	"github.com/tws-go/tws/runtime/stream"
 )
 
-// What may become of an epoch in doubt whose record is lost; see [Config].
-const (
-	InDoubtRerun     = "rerun"
-	InDoubtCommitted = "committed"
-)
-
 // decide commits the epoch. With a sink that decides, the sink's commit is the
 // decision and the record only says so; otherwise the record is.
 func (e *attempt) decide(ctx context.Context) error {
@@ -105,20 +99,18 @@ func (u *Unit) settle(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	prepared, ok, err := u.dir.Prepared()
+	doubt, err := u.doubt()
 	if err != nil {
 		return err
 	}
 	standing := u.standing()
-	if ok && prepared.CommittedAs == u.id.String() {
-		p := publication(prepared)
+	if doubt != nil {
+		p := publication(*doubt)
 		standing.Doubt = &p
 	}
 	committed, err := sink.Settle(ctx, standing)
-	var missing *stream.RecordMissingError
-	if errors.As(err, &missing) && u.config.InDoubt != "" {
-		u.log.Warn("the sink has lost its record of this flow; going on as told", "in-doubt", u.config.InDoubt, "error", missing)
-		return u.overrule(ctx, sink, standing.Doubt != nil, prepared)
+	if missing, ok := errors.AsType[*stream.RecordMissingError](err); ok {
+		return u.overrule(ctx, sink, doubt, missing)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", u.flow.Target, err)
@@ -126,28 +118,23 @@ func (u *Unit) settle(ctx context.Context) error {
 	if u.config.InDoubt != "" {
 		u.log.Warn("the sink has its record, so nothing needs to be decided by hand: leave in-doubt away, or it decides by itself one day", "in-doubt", u.config.InDoubt)
 	}
-	if !committed {
-		return nil
-	}
-	u.log.Info("the last run ended before it knew that an epoch was committed; it is", "epoch", prepared.Epoch)
-	return u.adopt(prepared)
-}
-
-// overrule goes on without the sink's record, as the user has chosen. What is taken
-// as committed is decided before the sink takes up its record again: a crash in
-// between only asks once more.
-func (u *Unit) overrule(ctx context.Context, sink stream.Decider, doubt bool, prepared checkpoint.Decision) error {
-	if doubt && u.config.InDoubt == InDoubtCommitted {
-		if err := u.adopt(prepared); err != nil {
+	if committed {
+		u.log.Info("the last run ended before it knew that an epoch was committed; it is", "epoch", doubt.Epoch)
+		if err := u.adopt(*doubt); err != nil {
 			return err
 		}
 	}
-	standing := u.standing()
-	standing.Unknown = true
-	if _, err := sink.Settle(ctx, standing); err != nil {
-		return fmt.Errorf("%s: %w", u.flow.Target, err)
+	return u.dropChoice()
+}
+
+// doubt returns the decision that the last run was about to make, if its sink may have
+// committed it; nil if there is none.
+func (u *Unit) doubt() (*checkpoint.Decision, error) {
+	prepared, ok, err := u.dir.Prepared()
+	if err != nil || !ok || prepared.CommittedAs != u.id.String() {
+		return nil, err
 	}
-	return nil
+	return &prepared, nil
 }
 
 // adopt writes the decision of an epoch that is committed.

@@ -22,8 +22,9 @@ type ledger struct {
 	lines  []string
 	open   *transaction
 
-	deliver func() error             // what Deliver answers instead of success
-	commit  func(apply func()) error // does Commit's work or not, and answers
+	deliver func() error                // what Deliver answers instead of success
+	commit  func(apply func()) error    // does Commit's work or not, and answers
+	settle  func(stream.Standing) error // what Settle answers instead of its answer
 	settles int
 }
 
@@ -72,6 +73,11 @@ func (s *deciding) Commit(context.Context, stream.Publication) error {
 func (s *deciding) Settle(_ context.Context, st stream.Standing) (bool, error) {
 	s.ledger.settles++
 	s.ledger.open = nil
+	if s.ledger.settle != nil {
+		if err := s.ledger.settle(st); err != nil {
+			return false, err
+		}
+	}
 	have := s.ledger.record
 	switch {
 	case st.Doubt != nil && have == recordOf(*st.Doubt):
