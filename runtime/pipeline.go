@@ -114,10 +114,12 @@ type flowSpec struct {
 	writes any
 }
 
-// builtFlow is a flow as the engine runs it, with the tables it reads.
+// builtFlow is a flow as the engine runs it, with the tables it reads, and whether it
+// writes one.
 type builtFlow struct {
 	*engine.Flow
 	reads []any
+	table bool
 }
 
 // NewPipeline returns a pipeline without flows. Generated code adds the flows of
@@ -239,5 +241,6 @@ func buildFlow[T, B any](p *Pipeline, target Target[T], name string, fn func(*Fl
 		writer = w
 		return w, err
 	}
-	return &builtFlow{Flow: built, reads: f.reads}, nil
+	_, table := target.(*StreamingTable[T])
+	return &builtFlow{Flow: built, reads: f.reads, table: table}, nil
 }

@@ -25,7 +25,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	return errors.Join(r.Run(ctx), r.Close())
 }
 
-// Open opens the checkpoint and every flow, and recovers them: output of decided
+// Open opens the checkpoint and every flow, and then recovers them: output of decided
 // epochs is published, state is brought up to date. Close the runner when done.
 func (p *Pipeline) Open(ctx context.Context) (*Runner, error) {
 	flows, config, err := p.build()
@@ -48,14 +48,45 @@ func (p *Pipeline) Open(ctx context.Context) (*Runner, error) {
 	if err := r.warnRenamed(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	for i, f := range flows {
-		u, err := engine.OpenUnit(ctx, c, f.Flow, config)
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		r.units = append(r.units, unit{Unit: u, once: p.flows[i].once, after: p.writersOf(f)})
+	if err := r.open(ctx, flows, config); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// open opens all flows, step by step. Sources and sinks are asked first, and tables
+// come last, since opening one makes it: a mistake in the settings of any flow leaves
+// no table behind. Only then is a flow recovered, and its sink made its own.
+func (r *Runner) open(ctx context.Context, flows []*builtFlow, config engine.Config) error {
+	var sinks, tables []*engine.Unit
+	for i, f := range flows {
+		u, err := engine.NewUnit(r.checkpoint, f.Flow, config)
+		if err != nil {
+			return err
+		}
+		r.units = append(r.units, unit{Unit: u, once: r.pipeline.flows[i].once, after: r.pipeline.writersOf(f)})
+		if f.table {
+			tables = append(tables, u)
+		} else {
+			sinks = append(sinks, u)
+		}
+	}
+	for _, u := range r.units {
+		if err := u.OpenSources(ctx); err != nil {
+			return err
+		}
+	}
+	for _, u := range append(sinks, tables...) {
+		if err := u.OpenSink(ctx); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.units {
+		if err := u.Recover(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // warnRenamed warns of a flow that is new while another has gone: a flow's name is

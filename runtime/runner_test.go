@@ -1,16 +1,19 @@
 package tws_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	tws "github.com/tws-go/tws/runtime"
 	"github.com/tws-go/tws/runtime/epoch"
+	"github.com/tws-go/tws/runtime/stream"
 	"github.com/tws-go/tws/runtime/stream/memory"
 )
 
@@ -311,4 +314,77 @@ func TestCheckpointInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.mustRun()
+}
+
+// opening is a source, a sink and a table store that tell when they are opened.
+type opening struct {
+	memory.Rows[line]
+	name string
+	tell func(name string) error
+}
+
+func (o *opening) SourceName() string { return o.name }
+
+func (o *opening) Open(ctx context.Context, env stream.SourceEnv[line]) (stream.Reader[line], error) {
+	if err := o.tell("source " + o.name); err != nil {
+		return nil, err
+	}
+	return o.Rows.Open(ctx, env)
+}
+
+type openingSink struct{ *opening }
+
+func (o openingSink) SinkName() string { return "sink " + o.name }
+
+func (o openingSink) OpenSink(ctx context.Context, env stream.SinkEnv[line]) (stream.Writer[line], error) {
+	if err := o.tell("sink " + o.name); err != nil {
+		return nil, err
+	}
+	return new(memory.Sink[line]).OpenSink(ctx, env)
+}
+
+type openingTables struct {
+	tws.TableStore
+	tell func(name string) error
+}
+
+func (o openingTables) Open(_ context.Context, spec stream.TableSpec, _ stream.Unit) (stream.TableSink, error) {
+	return nil, cmp.Or(o.tell("table "+spec.Name), errors.New("a table was made"))
+}
+
+// Tables, which are made when they are opened, come last: a cluster that refuses
+// another flow, or a source of the same one, leaves none behind.
+func TestTablesAreOpenedLast(t *testing.T) {
+	t.Parallel()
+	order := []string{"source a", "source b", "sink b", "table a"}
+	refused := errors.New("refused")
+	for i, refuses := range order {
+		var opened []string
+		tell := func(name string) error {
+			opened = append(opened, name)
+			if name == refuses {
+				return refused
+			}
+			return nil
+		}
+		var table tws.StreamingTable[line]
+		b := newBench(t, newProbe(echo))
+		b.options.Tables = openingTables{tell: tell}
+		b.declare = func(p *tws.Pipeline) {
+			tws.AddTable(p, &table, tws.TableOptions{Name: "a"})
+			tws.UseRow(p, (*line)(nil).TWSRow())
+			flow := func(f *tws.Flow) tws.Stream[line] {
+				return tws.ReadStream(f, &opening{name: f.Name(), tell: tell})
+			}
+			tws.AppendFlow(p, &table, "a", flow)
+			tws.AppendFlow(p, tws.NewSink(openingSink{&opening{name: "b", tell: tell}}), "b", flow)
+		}
+		err := b.runWith(t.Context())
+		if !errors.Is(err, refused) || !strings.Contains(err.Error(), "flow "+refuses[len(refuses)-1:]) {
+			t.Errorf("%s refuses: %v", refuses, err)
+		}
+		if want := order[:i+1]; !slices.Equal(opened, want) {
+			t.Errorf("%s refuses: opened %q, want %q", refuses, opened, want)
+		}
+	}
 }

@@ -286,7 +286,7 @@ func (r *rig) open() error {
 	c := r.config
 	c.Stores, c.Clock = r.stores, r.clock
 	c.OnEpoch = func(s epoch.Stats) { r.epochs = append(r.epochs, s) }
-	if r.unit, err = OpenUnit(context.Background(), r.checkpoint, r.flow(), c); err != nil {
+	if r.unit, err = openUnit(r.checkpoint, r.flow(), c); err != nil {
 		return errors.Join(err, r.checkpoint.Close())
 	}
 	return nil

@@ -109,9 +109,12 @@ type Unit struct {
 	failed        bool // a run failed: the unit can only be closed
 }
 
-// OpenUnit opens a flow's unit and recovers it to its last decided epoch. Close
-// must be called whatever happens later, but not after an error.
-func OpenUnit(ctx context.Context, c *checkpoint.Checkpoint, flow *Flow, config Config) (*Unit, error) {
+// NewUnit returns a flow's unit as its checkpoint left it. Then follow
+// [Unit.OpenSources], [Unit.OpenSink] and [Unit.Recover]: each for all the units of a
+// process before the next, so that what cannot be opened is known before anything is
+// made or changed outside. Close must be called whatever happens later, but not after
+// an error.
+func NewUnit(c *checkpoint.Checkpoint, flow *Flow, config Config) (*Unit, error) {
 	u := &Unit{flow: flow, config: config.withDefaults(), groups: c.KeyGroups()}
 	u.log = u.config.Log.With("flow", flow.Name)
 	u.budget.limit = u.config.MemoryBytes
@@ -120,29 +123,32 @@ func OpenUnit(ctx context.Context, c *checkpoint.Checkpoint, flow *Flow, config 
 	if u.dir, err = c.Flow(flow.Name); err != nil {
 		return nil, fmt.Errorf("engine: flow %s: %w", flow.Name, err)
 	}
-	if err := u.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("engine: flow %s: %w", flow.Name, err), u.Close())
+	if err := u.open(); err != nil {
+		return nil, u.wrap(err)
 	}
 	return u, nil
 }
 
-func (u *Unit) open(ctx context.Context) error {
+func (u *Unit) open() (err error) {
 	if err := u.openMeta(); err != nil {
 		return err
 	}
 	u.openExchanges()
-	var err error
-	if u.last, _, err = u.dir.LastDecision(); err != nil {
-		return err
-	}
-	if u.sink, err = u.flow.OpenSink(ctx, u.id, u.log); err != nil {
-		return err
-	}
-	if err := u.openSources(ctx); err != nil {
-		return err
-	}
-	return u.recover(ctx)
+	u.last, _, err = u.dir.LastDecision()
+	return err
 }
+
+// OpenSources opens what the flow reads.
+func (u *Unit) OpenSources(ctx context.Context) error { return u.wrap(u.openSources(ctx)) }
+
+// OpenSink opens what the flow writes.
+func (u *Unit) OpenSink(ctx context.Context) (err error) {
+	u.sink, err = u.flow.OpenSink(ctx, u.id, u.log)
+	return u.wrap(err)
+}
+
+// Recover brings the unit to its last decided epoch: it can run then.
+func (u *Unit) Recover(ctx context.Context) error { return u.wrap(u.recover(ctx)) }
 
 // openMeta compares the flow with what its checkpoint was made with.
 func (u *Unit) openMeta() error {
