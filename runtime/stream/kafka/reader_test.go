@@ -122,7 +122,7 @@ func TestTombstones(t *testing.T) {
 			x.put(0, 1)
 			x.putRecords(&kgo.Record{Key: []byte("k")})
 			end := x.discover(true)
-			rows, _, err := x.tryRead(nil, end)
+			rows, stats, err := x.tryRead(nil, end)
 			if c.fails {
 				wantError(t, err, "topic sensors, partition 0, offset 1: malformed row: the record has no value")
 				return
@@ -131,6 +131,9 @@ func TestTombstones(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantIDs(t, ids(rows), c.want...)
+			if stats.Malformed != 0 { // a record that is dropped looks like one that is skipped
+				t.Errorf("%d rows are malformed, want none", stats.Malformed)
+			}
 			if string(end) != `{"sensors":{"0":2}}` {
 				t.Errorf("end is %s, want offset 2", end)
 			}
@@ -217,6 +220,10 @@ func TestFormats(t *testing.T) {
 	})
 }
 
+// TestMalformed: a record that is no row fails the read, which says where it is, or
+// is dropped and counted. An empty value is no row, either.
+//
+// B-75
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	x := newTopicTest(t, Source[sensor]{Topic: "sensors"})
