@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"sync"
@@ -99,7 +100,7 @@ func openFrom(t *testing.T, starts Offsets, at question, want ...int64) map[kmsg
 	if at.n > 0 && o.refused < outageDials {
 		t.Errorf("%d connections were refused, want %d", o.refused, outageDials)
 	}
-	return o.seen
+	return maps.Clone(o.seen)
 }
 
 // TestOutageAtQuestion: brokers that stop at any question of a source that is opened,
