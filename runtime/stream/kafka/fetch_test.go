@@ -200,6 +200,18 @@ func TestGroup(t *testing.T) {
 		t.Errorf("group has offsets %v, want 3 and 1", got)
 	}
 
+	x.commit("lag", 0, 1) // what a reset by hand leaves: an offset that was read,
+	x.commit("lag", 1, 2) // and one that was not
+	x.put(1, 12, 13)
+	at, journal := x.at, x.journal
+	x.at, x.journal = nil, nil // as another checkpoint begins
+	x.restart()
+	wantIDs(t, x.drain(), 1, 2, 3, 11, 12, 13)
+	x.at, x.journal = at, journal
+	x.restart()
+	wantIDs(t, x.follow(2), 12, 13)
+
+	x.stop()
 	member, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(x.brokers, ",")...), kgo.ConsumerGroup("lag"), kgo.ConsumeTopics("sensors"))
 	if err != nil {
 		t.Fatal(err)
@@ -219,6 +231,16 @@ func TestGroup(t *testing.T) {
 
 func (x *topicTest[R]) settled(upTo string) {
 	x.reader.(stream.Settler).Settled(context.Background(), stream.Position(upTo))
+}
+
+// commit commits an offset to a group, as a tool does.
+func (x *topicTest[R]) commit(group string, partition int32, offset int64) {
+	x.Helper()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(x.topic, partition, offset, -1)
+	if err := x.admin.CommitAllOffsets(x.Context(), group, offsets); err != nil {
+		x.Fatal(err)
+	}
 }
 
 // committed returns a group's offsets by partition.
