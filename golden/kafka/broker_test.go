@@ -19,7 +19,7 @@ func broker(t *testing.T) *cluster {
 	return newCluster(t, address, fmt.Sprintf("golden-%d-%s", time.Now().UnixMicro(), t.Name()))
 }
 
-// TestCrashAtEveryPoint against a broker.
+// TestCrashAtEveryPoint against a broker. B-37, B-71, B-86
 func TestBrokerCrashAtEveryPoint(t *testing.T) {
 	broker(t).crashAtEveryPoint(t)
 }
@@ -34,7 +34,7 @@ func TestBrokerChoiceCut(t *testing.T) {
 	broker(t).choiceCut(t)
 }
 
-// TestCrashAgain against a broker.
+// TestCrashAgain against a broker. B-37
 func TestBrokerCrashAgain(t *testing.T) {
 	broker(t).crashAgain(t)
 }

@@ -139,7 +139,7 @@ func (z *zombie) mustBeFenced(t *testing.T) {
 }
 
 // crashAtEveryPoint crashes in every way at every point, in the first epoch and in
-// a later one. B-37, B-71, B-86
+// a later one.
 func (c *cluster) crashAtEveryPoint(t *testing.T) {
 	for _, way := range crashes {
 		for _, point := range way.points {
@@ -157,14 +157,14 @@ func (c *cluster) crashAtEveryPoint(t *testing.T) {
 
 // A crash at any point of the transactional commit loses and doubles nothing,
 // whatever became of the transaction, and an instance that goes on although
-// another has started is shut out.
+// another has started is shut out. B-37, B-71, B-86
 func TestCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	fake(t).crashAtEveryPoint(t)
 }
 
 // crashAgain crashes at random points, and the runs that follow as well, until one
-// comes to its end. B-37
+// comes to its end.
 func (c *cluster) crashAgain(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -200,7 +200,7 @@ func (c *cluster) crashAgain(t *testing.T) {
 const pointsOfLife = 40
 
 // Crashes that follow each other lose and double nothing, also those in the middle
-// of making good an earlier one.
+// of making good an earlier one. B-37
 func TestCrashAgain(t *testing.T) {
 	t.Parallel()
 	fake(t).crashAgain(t)
