@@ -213,6 +213,12 @@ func declared(d ast.Decl) []string {
 		if star, ok := receiver.(*ast.StarExpr); ok {
 			receiver = star.X
 		}
+		switch generic := receiver.(type) {
+		case *ast.IndexExpr:
+			receiver = generic.X
+		case *ast.IndexListExpr:
+			receiver = generic.X
+		}
 		if id, ok := receiver.(*ast.Ident); ok {
 			return []string{id.Name + "." + d.Name.Name}
 		}
@@ -272,4 +278,77 @@ func TestArchitectureNamesPackages(t *testing.T) {
 			broken(t, "ARCHITECTURE.md maps every package", "it is how a reader finds the place", "it does not name `%s`", r.pattern)
 		}
 	}
+}
+
+var codeName = regexp.MustCompile("`((?:\\w+\\.)?\\w+\\.\\w+)`")
+
+// TestArchitectureNamesCode: `Type.member`, `package.Name` and
+// `package.Type.member` in ARCHITECTURE.md are names in the code.
+func TestArchitectureNamesCode(t *testing.T) {
+	t.Parallel()
+	const rule, reason = "ARCHITECTURE.md names code that exists", "a reader looks for the name, and it is all there is to go by"
+	known := codeNames(t)
+	notCode := []string{"broker.sh", "tws.lock.json", "out.Emit"} // files, and a user's variable
+	found := 0
+	for i, line := range readMarkdown(t, "ARCHITECTURE.md").prose {
+		for _, name := range codeName.FindAllStringSubmatch(line, -1) {
+			found++
+			if !known[name[1]] && !slices.Contains(notCode, name[1]) {
+				broken(t, rule, reason, "ARCHITECTURE.md:%d: there is no %s", i+1, name[1])
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d names were found in ARCHITECTURE.md: the pattern no longer fits", found)
+	}
+}
+
+// codeNames returns what the code declares, tests aside: "package.Name", and members
+// of types with the package before them and without.
+func codeNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, f := range handWritten(t) {
+		if f.test {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			for _, name := range append(declared(d), members(d)...) {
+				names[f.syntax.Name.Name+"."+name] = true
+				names[name] = true
+			}
+		}
+	}
+	return names
+}
+
+// members returns the fields of structs and the methods of interfaces that a
+// declaration declares, as "Type.Member".
+func members(d ast.Decl) []string {
+	gen, ok := d.(*ast.GenDecl)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, s := range gen.Specs {
+		typ, ok := s.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		var fields *ast.FieldList
+		switch what := typ.Type.(type) {
+		case *ast.StructType:
+			fields = what.Fields
+		case *ast.InterfaceType:
+			fields = what.Methods
+		default:
+			continue
+		}
+		for _, f := range fields.List {
+			for _, n := range f.Names {
+				names = append(names, typ.Name.Name+"."+n.Name)
+			}
+		}
+	}
+	return names
 }
