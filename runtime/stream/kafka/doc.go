@@ -49,13 +49,13 @@
 //
 // # Invariants
 //
-//   - K1: a position together with the journal determines an offset in every
+//   - KR1: a position together with the journal determines an offset in every
 //     partition, in one incarnation of its topic.
-//   - K2: a backlog has every record between its base and its end that the
+//   - KR2: a backlog has every record between its base and its end that the
 //     isolation level delivers; nothing is put into it that an earlier assignment
 //     asked for, or that another incarnation of the topic has.
-//   - K3: offsets without records are passed only when a broker has shown that
+//   - KR3: offsets without records are passed only when a broker has shown that
 //     there are none, or after a warning under the policy EarliestAvailable.
-//   - K4: Discover changes the ledger only when it succeeds, and then exactly as the
+//   - KR4: Discover changes the ledger only when it succeeds, and then exactly as the
 //     journal entry says that it returns.
 package kafka

@@ -23,13 +23,13 @@ import (
 //
 // Invariants:
 //
-//   - S1: rows of an epoch and the journal record that names it are in one
+//   - KW1: rows of an epoch and the journal record that names it are in one
 //     transaction, in one epoch of the producer.
-//   - S2: nothing is delivered before this instance has settled and claimed the
+//   - KW2: nothing is delivered before this instance has settled and claimed the
 //     unit: older instances are shut out, and the journal has a record of the unit.
-//   - S3: a client that failed in a transaction never begins another one.
-//   - S4: what Prepare staged can be delivered again until the next Begin.
-//   - S5: memory that a client may still read is not used again.
+//   - KW3: a client that failed in a transaction never begins another one.
+//   - KW4: what Prepare staged can be delivered again until the next Begin.
+//   - KW5: memory that a client may still read is not used again.
 
 // Guarantee says how often each row of a committed epoch is in the topic.
 type Guarantee string

@@ -31,7 +31,9 @@ const (
 //     it stops here, and disturbs nobody.
 //  2. It initialises the producer under the unit's transactional id: the broker
 //     ends an open transaction and refuses older producers from then on.
-//  3. It reads the newest record again, which is final now, and compares.
+//  3. It reads the newest record again, which is final now. If this instance had
+//     settled before and another one wrote that record, it stops here too: step 1
+//     may have come too early to see it. Otherwise it compares.
 //  4. Unless the record is this instance's, it writes it down again under its own
 //     name, or what the checkpoint says in place of one that is absent or left
 //     behind. So an instance that was shut out finds out by whom in step 1, and an
