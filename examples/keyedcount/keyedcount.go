@@ -1,6 +1,11 @@
 // Package keyedcount counts rows by key, from one Kafka topic to another: the
 // smallest stateful pipeline there is, and the one that tws is measured with
-// beside other stream processors. See bench.sh in this folder.
+// beside other stream processors.
+//
+// A comparison builds it once with build.sh and runs it with start.sh, which says
+// what it takes from the environment. Both find the repository by their own path,
+// two folders up: call them where they are, by any path to this folder but one that
+// goes through a symbolic link to it. "make bench" measures it without them.
 package keyedcount
 
 import (
