@@ -30,12 +30,12 @@ type feed struct {
 
 	seen     listing // what the cluster has, if that is news
 	lookedAt time.Time
-	compared bool      // with the journal, what was seen when the source was opened
-	from     *place    // where the epoch begins that is cut or read
-	looking  chan look // holds one; nil while nobody looks
-	suspect  bool      // a topic seems to be another than it was
-	doubts   int       // how often that was found not to be so since rows were read
-	baffled  int       // how often it could not be found out why a partition cannot be fetched
+	compared bool   // with the journal, what was seen when the source was opened
+	from     *place // where the epoch begins that is cut or read
+	looking  inquiry[look]
+	suspect  bool // a topic seems to be another than it was
+	doubts   int  // how often that was found not to be so since rows were read
+	baffled  int  // how often it could not be found out why a partition cannot be fetched
 	deleted  map[string]bool
 	cutShort map[int32]int64 // logs that end before what was read of them, with their end
 	polls    polls
@@ -128,19 +128,13 @@ func (f *feed) Close() error {
 		return nil
 	}
 	f.closed = true
+	f.looking.end()
+	f.polls.asking.end()
 	f.fetch.close()
 	if f.commits != nil {
 		f.commits.close()
 	}
 	f.client.Close()
-	if f.looking != nil {
-		<-f.looking
-		f.looking = nil
-	}
-	if f.polls.asking != nil {
-		<-f.polls.asking
-		f.polls.asking = nil
-	}
 	return nil
 }
 
@@ -153,31 +147,21 @@ func (f *feed) readable(n int32) bool {
 // look makes f.seen what the cluster has: at once if it must be now, otherwise
 // whenever a look in the background is done.
 func (f *feed) look(ctx context.Context, now bool) error {
-	if f.looking != nil {
-		select {
-		case l := <-f.looking:
-			f.looking = nil
-			if err := f.looked(l); err != nil {
-				return err
-			}
-		default:
-			if now {
-				return f.lookNow(ctx)
-			}
-			return nil
+	if l, ok := f.looking.take(); ok {
+		if err := f.looked(l); err != nil {
+			return err
 		}
 	}
-	if now && f.seen == nil || f.suspect {
+	if now && (f.seen == nil || f.looking.open()) || f.suspect {
 		return f.lookNow(ctx)
 	}
-	if f.seen == nil && f.now().Sub(f.lookedAt) >= f.interval {
+	if f.seen == nil && !f.looking.open() && f.now().Sub(f.lookedAt) >= f.interval {
 		f.lookedAt = f.now()
-		c, known := make(chan look, 1), f.knownTopics()
-		f.looking = c
-		go func() {
-			seen, err := f.listKnown(context.Background(), known)
-			c <- look{seen, err}
-		}()
+		known := f.knownTopics()
+		f.looking.ask(func(ctx context.Context) look {
+			seen, err := f.listKnown(ctx, known)
+			return look{seen, err}
+		})
 	}
 	return nil
 }

@@ -19,12 +19,12 @@ const (
 // and only if somebody wants to know. Once Discover has returned an end beyond all
 // of them, everything that was there at the time of the question was handed out.
 type polls struct {
-	asked   time.Time    // the newest question
-	asking  chan logEnds // holds one; nil while no question is open
-	pending *logEnds     // an answer that is not reached yet
-	at      time.Time    // zero if it is not known
-	failed  int          // questions in a row
-	entries int          // journal entries of this run
+	asked   time.Time // the newest question
+	asking  inquiry[logEnds]
+	pending *logEnds  // an answer that is not reached yet
+	at      time.Time // zero if it is not known
+	failed  int       // questions in a row
+	entries int       // journal entries of this run
 }
 
 // logEnds is the answer to a question for the logs' ends.
@@ -42,14 +42,13 @@ func (f *feed) PolledAt() (at time.Time, ok bool) {
 	if p.pending != nil {
 		interval = pollAgain
 	}
-	if topics := f.topicsSeen(); p.asking == nil && len(topics) > 0 && f.now().Sub(p.asked) >= interval {
+	if topics := f.topicsSeen(); !p.asking.open() && len(topics) > 0 && f.now().Sub(p.asked) >= interval {
 		p.asked = f.now()
-		c, a := make(chan logEnds, 1), logEnds{asked: p.asked, entries: p.entries}
-		p.asking = c
-		go func() {
-			a.ends, a.err = f.endOffsets(context.Background(), topics...)
-			c <- a
-		}()
+		a := logEnds{asked: p.asked, entries: p.entries}
+		p.asking.ask(func(ctx context.Context) logEnds {
+			a.ends, a.err = f.endOffsets(ctx, topics...)
+			return a
+		})
 	}
 	return p.at, !p.at.IsZero()
 }
@@ -58,13 +57,8 @@ func (f *feed) PolledAt() (at time.Time, ok bool) {
 // cluster told.
 func (f *feed) notePolled(end []int64) {
 	p := &f.polls
-	if p.asking != nil {
-		select {
-		case a := <-p.asking:
-			p.asking = nil
-			f.putEnds(&a)
-		default:
-		}
+	if a, ok := p.asking.take(); ok {
+		f.putEnds(&a)
 	}
 	if p.pending == nil {
 		return

@@ -72,7 +72,7 @@ func TestPolledAt(t *testing.T) {
 			if at, end := x.polledAt(); at >= 0 {
 				t.Fatalf("at %d all was handed out as of %d: %s", second, at, end)
 			}
-			return f.polls.pending != nil && f.polls.asking == nil && f.polls.asked.Unix() == second
+			return f.polls.pending != nil && !f.polls.asking.open() && f.polls.asked.Unix() == second
 		})
 	}
 	close(release)
