@@ -14,7 +14,8 @@ const reference = "../../docs/reference/"
 
 // sources are the tests that name cases and rules.
 var sources = []string{"testdata/*.txt", "*_test.go", "../../runtime/*_test.go", "../../runtime/internal/engine/*_test.go",
-	"../../runtime/stream/kafka/*_test.go", "../kafka/*_test.go"}
+	"../../runtime/stream/kafka/*_test.go", "../../runtime/stream/file/*_test.go", "../../runtime/table/*_test.go",
+	"../../runtime/checkpoint/*_test.go", "../../runtime/app/*_test.go", "../kafka/*_test.go", "../crash/*_test.go"}
 
 var (
 	caseNumber  = regexp.MustCompile(`\b[CB]-\d+`)
