@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,9 +20,9 @@ const (
 	// listTries is how often a topic may be found to have no leader, with pauses
 	// that double: 13 seconds, enough for a broker that restarts.
 	listTries = 8
-	// missTries is how often a topic that is known must be missing to be gone, with
-	// the same pauses: a broker that has started or lags behind denies topics that
-	// are there.
+	// missTries is how often a topic that is known, or a partition that is named, must
+	// be missing to be gone, with the same pauses: a broker that has started or lags
+	// behind denies what is there.
 	missTries = 5
 )
 
@@ -48,7 +49,10 @@ func (f *feed) listKnown(ctx context.Context, known []string) (listing, error) {
 			if i < 0 || try >= missTries {
 				return seen, nil
 			}
-			tries, err = missTries, fmt.Errorf("topic %s: %w", known[i], kerr.UnknownTopicOrPartition)
+			err = fmt.Errorf("topic %s: %w", known[i], kerr.UnknownTopicOrPartition)
+		}
+		if errors.Is(err, kerr.UnknownTopicOrPartition) {
+			tries = missTries
 		}
 		if told := explain(f.cluster, "", err); !kerr.IsRetriable(err) && !passes(told) || try >= tries {
 			return nil, told
