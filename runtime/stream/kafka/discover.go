@@ -87,6 +87,7 @@ func (f *feed) Discover(ctx context.Context, from stream.Position, final bool) (
 	}
 	f.assign(at, again)
 	f.fetch.release(at.at)
+	f.passGaps()
 	end := f.fetch.ends(at.at)
 	for n, l := range f.ledger.logs {
 		if offset, ok := ends[l.logID]; ok && f.readable(int32(n)) {
@@ -130,6 +131,7 @@ func (f *feed) Close() error {
 	f.closed = true
 	f.looking.end()
 	f.polls.asking.end()
+	f.polls.empty.probing.end()
 	f.fetch.close()
 	if f.commits != nil {
 		f.commits.close()

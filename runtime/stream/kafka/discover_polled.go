@@ -25,6 +25,7 @@ type polls struct {
 	at      time.Time // zero if it is not known
 	failed  int       // questions in a row
 	entries int       // journal entries of this run
+	empty   emptyEnds
 }
 
 // logEnds is the answer to a question for the logs' ends.
@@ -44,6 +45,7 @@ func (f *feed) PolledAt() (at time.Time, ok bool) {
 	}
 	if topics := f.topicsSeen(); !p.asking.open() && len(topics) > 0 && f.now().Sub(p.asked) >= interval {
 		p.asked = f.now()
+		f.probeStuck(p.ends())
 		a := logEnds{asked: p.asked, entries: p.entries}
 		p.asking.ask(func(ctx context.Context) logEnds {
 			a.ends, a.err = f.endOffsets(ctx, topics...)
@@ -51,6 +53,14 @@ func (f *feed) PolledAt() (at time.Time, ok bool) {
 		})
 	}
 	return p.at, !p.at.IsZero()
+}
+
+// ends are the ends that are not reached yet; nil for none.
+func (p *polls) ends() map[logID]int64 {
+	if p.pending == nil || p.pending.entries != p.entries {
+		return nil
+	}
+	return p.pending.ends
 }
 
 // notePolled compares what Discover is about to return with the ends that the

@@ -17,6 +17,9 @@ const (
 	tellEvery = 30 * time.Second
 	// probeTimeout bounds one question of a wait.
 	probeTimeout = 10 * time.Second
+	// probeBytes bounds its answer. A batch that is larger comes nevertheless, so it
+	// is enough to see the first record, or to pass a thousand batches without one.
+	probeBytes = 64 << 10
 )
 
 // full reports whether the fetcher holds as much as it may. The caller holds mu.
@@ -236,14 +239,14 @@ func (f *feed) probe(ctx context.Context, l lag) (probed, error) {
 func (f *feed) probeRequest(l lag) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.ReplicaID, req.SessionEpoch = -1, -1
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 0, 1, partitionBytes
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 0, 1, probeBytes
 	if !f.uncommitted {
 		req.IsolationLevel = 1
 	}
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID = l.log.topic, l.id
 	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.FetchOffset, p.PartitionMaxBytes = l.log.partition, l.offset, partitionBytes
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = l.log.partition, l.offset, probeBytes
 	p.CurrentLeaderEpoch, p.LogStartOffset = -1, -1
 	t.Partitions = append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
