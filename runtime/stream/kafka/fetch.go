@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -200,6 +201,44 @@ func (f *fetcher) backlog(t fetchTarget) *backlog {
 	b.log = t.log
 	f.byLog[t.log] = b
 	return b
+}
+
+// full reports whether the fetcher holds as much as it may. The caller holds mu.
+func (f *fetcher) full() bool { return f.bytes >= f.capacity }
+
+// ends returns, for each partition, the end of what is fetched.
+func (f *fetcher) ends(at []int64) []int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ends := slices.Clone(at)
+	for n, b := range f.logs {
+		if b.assigned && n < len(ends) {
+			ends[n] = max(ends[n], b.next)
+		}
+	}
+	return ends
+}
+
+// release drops what lies before a place.
+func (f *fetcher) release(at []int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n, b := range f.logs {
+		if b.assigned && n < len(at) {
+			f.bytes -= b.release(at[n])
+		}
+	}
+	f.tell()
+}
+
+// pass makes a partition's backlog reach further, over offsets without records.
+func (f *fetcher) pass(n int32, from, to int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b := f.logs[n]; b.assigned && b.failure == nil && b.next == from {
+		b.next = to
+		f.tell()
+	}
 }
 
 // put takes what a poll brought.

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -21,34 +20,6 @@ type backlog struct {
 	next     int64
 	answers  []answer
 	failure  *failed
-}
-
-// answer is the records of one answer. It reaches from the answer before, or from
-// base, to before end.
-type answer struct {
-	records []*kgo.Record
-	end     int64
-	bytes   int64
-}
-
-// failed is why a partition is not fetched any more.
-type failed struct {
-	n      int32
-	kind   failKind
-	offset int64
-	err    error
-}
-
-type failKind uint8
-
-const (
-	broken       failKind = iota // for good
-	outOfRange                   // the log does not hold the offset
-	anotherTopic                 // the topic is gone or another
-)
-
-func (b *backlog) fail(kind failKind, err error) {
-	b.failure = &failed{kind: kind, offset: b.next, err: err}
 }
 
 // forget drops everything.
@@ -89,23 +60,6 @@ func (b *backlog) release(offset int64) (bytes int64) {
 	b.answers = slices.Delete(b.answers, 0, n)
 	b.base = max(b.base, min(offset, b.next))
 	return bytes
-}
-
-// between returns the records of an answer in a range of offsets.
-func (c *answer) between(from, to int64) []*kgo.Record {
-	return c.records[c.index(from):c.index(to)]
-}
-
-// index returns how many records lie before an offset.
-func (c *answer) index(offset int64) int {
-	switch n := len(c.records); {
-	case n == 0 || offset <= c.records[0].Offset:
-		return 0
-	case offset >= c.end:
-		return n
-	default:
-		return sort.Search(n, func(i int) bool { return c.records[i].Offset >= offset })
-	}
 }
 
 // count returns the number of records in a range and, if asked, their bytes.
@@ -154,63 +108,4 @@ func (b *backlog) advance(from, to, maxRows, maxBytes int64) (at, rows, bytes in
 		}
 	}
 	return max(at, min(to, b.next)), rows, bytes
-}
-
-// ends returns, for each partition, the end of what is fetched.
-func (f *fetcher) ends(at []int64) []int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	ends := slices.Clone(at)
-	for n, b := range f.logs {
-		if b.assigned && n < len(ends) {
-			ends[n] = max(ends[n], b.next)
-		}
-	}
-	return ends
-}
-
-// release drops what lies before a place.
-func (f *fetcher) release(at []int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for n, b := range f.logs {
-		if b.assigned && n < len(at) {
-			f.bytes -= b.release(at[n])
-		}
-	}
-	f.tell()
-}
-
-// failures returns the partitions that are not fetched any more.
-func (f *fetcher) failures() []failed {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var all []failed
-	for n, b := range f.logs {
-		if b.assigned && b.failure != nil {
-			bad := *b.failure
-			bad.n = int32(n)
-			all = append(all, bad)
-		}
-	}
-	return all
-}
-
-// skip goes on fetching a partition at an offset that is not before what is
-// fetched of it; there is nothing in between.
-func (f *fetcher) skip(n int32, offset int64) {
-	f.mu.Lock()
-	if int(n) >= len(f.logs) || !f.logs[n].assigned {
-		f.mu.Unlock()
-		return
-	}
-	b := f.logs[n]
-	b.next, b.failure = max(b.next, offset), nil
-	log, at := b.log, b.next
-	f.tell()
-	f.mu.Unlock()
-	f.between(func() {
-		f.client.RemoveConsumePartitions(map[string][]int32{log.topic: {log.partition}})
-		f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{log.topic: {log.partition: kgo.NewOffset().At(at)}})
-	})
 }

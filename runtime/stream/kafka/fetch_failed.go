@@ -1,0 +1,75 @@
+package kafka
+
+import "github.com/twmb/franz-go/pkg/kgo"
+
+// failed is why a partition is not fetched any more.
+type failed struct {
+	n      int32
+	kind   failKind
+	offset int64
+	err    error
+}
+
+type failKind uint8
+
+const (
+	broken       failKind = iota // for good
+	outOfRange                   // the log does not hold the offset
+	anotherTopic                 // the topic is gone or another
+)
+
+func (b *backlog) fail(kind failKind, err error) {
+	b.failure = &failed{kind: kind, offset: b.next, err: err}
+}
+
+// failures returns the partitions that are not fetched any more.
+func (f *fetcher) failures() []failed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []failed
+	for n, b := range f.logs {
+		if b.assigned && b.failure != nil {
+			bad := *b.failure
+			bad.n = int32(n)
+			all = append(all, bad)
+		}
+	}
+	return all
+}
+
+// skip goes on fetching a partition at an offset that is not before what is
+// fetched of it; there is nothing in between.
+func (f *fetcher) skip(n int32, offset int64) {
+	f.mu.Lock()
+	if int(n) >= len(f.logs) || !f.logs[n].assigned {
+		f.mu.Unlock()
+		return
+	}
+	b := f.logs[n]
+	b.next, b.failure = max(b.next, offset), nil
+	log, at := b.log, b.next
+	f.tell()
+	f.mu.Unlock()
+	f.between(func() {
+		f.client.RemoveConsumePartitions(map[string][]int32{log.topic: {log.partition}})
+		f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{log.topic: {log.partition: kgo.NewOffset().At(at)}})
+	})
+}
+
+// retry fetches failed partitions again from where they are, and gives up the
+// others.
+func (f *fetcher) retry(keep func(logID) bool) {
+	for _, bad := range f.failures() {
+		f.mu.Lock()
+		b := f.logs[bad.n]
+		again := keep(b.log)
+		if !again {
+			f.bytes -= b.release(b.next)
+			b.forget()
+		}
+		f.mu.Unlock()
+		if again {
+			f.skip(bad.n, bad.offset)
+		}
+	}
+}
