@@ -2,8 +2,8 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -15,77 +15,157 @@ import (
 type found struct {
 	record *journalRecord
 	place  journalPlace
+	// open is a later record of the unit, of which the log does not say yet whether it
+	// is committed; nil if there is none.
+	open *kgo.Record
 }
 
 // span is a part of a partition, without its end.
 type span struct{ from, to int64 }
 
-// glance returns the newest record of the unit that is certain to be committed as
-// of now. Records behind another unit's open transaction are not seen.
-func (j *journal) glance(ctx context.Context, hint *journalPlace) (found, error) {
-	home := j.home()
-	return j.newest(ctx, hint, func(partitions []int32) (map[int32]int64, error) {
-		return j.offsets(ctx, kadm.NewClient(j.admin).ListCommittedOffsets, partitions)
-	}, home, false)
-}
-
 // settled returns the newest record of the unit. It is called when nobody else can
-// commit for the unit any more. Its own records are all decided then, but a record
-// is only shown once every transaction that began before it is: settled waits for
-// those that are open now, and not for what comes later.
+// commit for the unit any more: its records are all decided then. Should a broker
+// have one that is not, settled waits for as long as ctx lasts, and says so.
 func (j *journal) settled(ctx context.Context, hint *journalPlace) (found, error) {
-	home := j.home()
-	return j.newest(ctx, hint, func(partitions []int32) (map[int32]int64, error) {
-		return j.stable(ctx, partitions)
-	}, home, true)
-}
-
-// newest looks for the newest record of the unit in its home partition from the
-// hint on, then in every partition from the start: the topic may have got more
-// partitions, or may be another one than the hint was for.
-func (j *journal) newest(ctx context.Context, hint *journalPlace, ends func([]int32) (map[int32]int64, error), home int32, strict bool) (found, error) {
-	if hint != nil && hint.Partition == home {
-		f, err := j.search(ctx, []int32{home}, ends, hint.Offset, strict)
-		if err != nil || f.record != nil {
+	for n, pause := 1, 5*time.Millisecond; ; n, pause = n+1, min(2*pause, 2*time.Second) {
+		f, err := j.glance(ctx, hint)
+		if err != nil || f.open == nil {
 			return f, err
 		}
+		if n >= 8 && worthTelling(n) { // after about a second
+			j.log.Warn("waiting for the end of a transaction with a record of this flow; if it does not end by its timeout, end it by hand: "+j.abortCommand(f.open),
+				"partition", f.open.Partition, "offset", f.open.Offset, "producer", f.open.ProducerID, "epoch", f.open.ProducerEpoch)
+		}
+		if !wait(ctx, pause) {
+			return found{}, fmt.Errorf("kafka: cluster %s: %s: the transaction of producer %d with a record of this flow at offset %d is still open: "+
+				"try again, or end it by hand: %s: %w", j.cluster, j.where(f.open.Partition), f.open.ProducerID, f.open.Offset, j.abortCommand(f.open), ctx.Err())
+		}
 	}
-	f, err := j.search(ctx, []int32{home}, ends, 0, strict)
-	if err != nil || f.record != nil {
-		return f, err
-	}
+}
+
+// abortCommand ends the transaction that begins with a record.
+func (j *journal) abortCommand(r *kgo.Record) string {
+	return fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", j.brokers(), j.name, r.Partition, r.Offset)
+}
+
+// glance returns the newest record of the unit that is committed as of now. It looks
+// in its home partition from the hint on, then in every partition from the start: the
+// topic may have got more partitions, or may be another one than the hint was for.
+func (j *journal) glance(ctx context.Context, hint *journalPlace) (found, error) {
+	home := j.home()
 	var others []int32
 	for p := range j.partitions {
 		if p != home {
 			others = append(others, p)
 		}
 	}
-	if len(others) == 0 {
-		return found{}, nil
+	type look struct {
+		partitions []int32
+		from       int64
 	}
-	return j.search(ctx, others, ends, 0, strict)
-}
-
-// search reads partitions from an offset, or from where they begin, to their ends.
-func (j *journal) search(ctx context.Context, partitions []int32, ends func([]int32) (map[int32]int64, error), from int64, strict bool) (found, error) {
-	starts, err := j.offsets(ctx, kadm.NewClient(j.admin).ListStartOffsets, partitions)
-	if err != nil {
-		return found{}, err
+	looks := []look{{[]int32{home}, 0}, {others, 0}}
+	if hint != nil && hint.Partition == home {
+		looks = append([]look{{[]int32{home}, hint.Offset}}, looks...)
 	}
-	stops, err := ends(partitions)
-	if err != nil {
-		return found{}, err
-	}
-	spans := map[int32]span{}
-	for _, p := range partitions {
-		if s := (span{max(from, starts[p]), stops[p]}); s.from < s.to {
-			spans[p] = s
+	var open *kgo.Record
+	for _, l := range looks {
+		f, err := j.search(ctx, l.partitions, l.from)
+		if err != nil {
+			return found{}, err
+		}
+		if open == nil {
+			open = f.open
+		}
+		if f.record != nil {
+			f.open = open
+			return f, nil
 		}
 	}
-	if len(spans) == 0 {
+	return found{open: open}, nil
+}
+
+// search reads partitions from an offset, or from where they begin, to their ends as
+// of now.
+//
+// Up to where the first open transaction begins, whosever it is, the brokers say what
+// is committed. From there on, nothing was compacted away, and the markers in the log
+// say it; so nobody waits for the transactions of others.
+func (j *journal) search(ctx context.Context, partitions []int32, from int64) (found, error) {
+	if len(partitions) == 0 {
 		return found{}, nil
 	}
-	return j.read(ctx, spans, strict)
+	admin := kadm.NewClient(j.admin)
+	starts, err := j.offsets(ctx, admin.ListStartOffsets, partitions)
+	if err != nil {
+		return found{}, err
+	}
+	ends, err := j.offsets(ctx, admin.ListEndOffsets, partitions)
+	if err != nil {
+		return found{}, err
+	}
+	stable, err := j.offsets(ctx, admin.ListCommittedOffsets, partitions)
+	if err != nil {
+		return found{}, err
+	}
+	decided, mixed := map[int32]span{}, map[int32]span{}
+	tails := map[int32]*tail{}
+	for _, p := range partitions {
+		s := span{max(from, starts[p]), ends[p]}
+		if s.from < s.to && stable[p] >= s.to {
+			decided[p] = s
+		} else if s.from < s.to {
+			mixed[p], tails[p] = s, newTail(s.from, stable[p])
+		}
+	}
+	if err := j.readTails(ctx, mixed, tails); err != nil {
+		return found{}, err
+	}
+	for p, t := range tails {
+		if s := mixed[p]; s.from < t.from {
+			decided[p] = span{s.from, t.from}
+		}
+	}
+	newest, err := j.readDecided(ctx, decided)
+	if err != nil {
+		return found{}, err
+	}
+	return j.best(newest, tails)
+}
+
+// best chooses among what partitions hold. A unit has records in two of them only if
+// its home has changed: the highest epoch counts.
+func (j *journal) best(newest map[int32]*kgo.Record, tails map[int32]*tail) (best found, err error) {
+	var open *kgo.Record
+	for p, t := range tails {
+		if t.newest != nil {
+			newest[p] = t.newest
+		}
+		if r := t.open(); r != nil {
+			open = r
+		}
+	}
+	for p, r := range newest {
+		if r.Value == nil { // deleted by somebody
+			continue
+		}
+		record, err := j.parse(r)
+		if err != nil {
+			return found{}, err
+		}
+		if best.record == nil || record.Epoch > best.record.Epoch {
+			best = found{record: record, place: journalPlace{p, r.Offset}}
+		}
+	}
+	best.open = open
+	return best, nil
+}
+
+func (j *journal) parse(r *kgo.Record) (*journalRecord, error) {
+	record, err := parseJournalRecord(r.Value, j.unit.String())
+	if err != nil {
+		return nil, fmt.Errorf("kafka: cluster %s: %s, offset %d: %w", j.cluster, j.where(r.Partition), r.Offset, err)
+	}
+	return record, nil
 }
 
 // offsets asks for one kind of offset.
@@ -108,125 +188,77 @@ func (j *journal) offsets(ctx context.Context, list func(context.Context, ...str
 	return offsets, nil
 }
 
-// stable returns the ends of partitions as of now, once everything before them is
-// decided. It waits for as long as ctx lasts, and says so.
-func (j *journal) stable(ctx context.Context, partitions []int32) (map[int32]int64, error) {
-	admin := kadm.NewClient(j.admin)
-	ends, err := j.offsets(ctx, admin.ListEndOffsets, partitions)
-	if err != nil {
-		return nil, err
-	}
-	for n, pause := 1, 5*time.Millisecond; ; n, pause = n+1, min(2*pause, 2*time.Second) {
-		stable, err := j.offsets(ctx, admin.ListCommittedOffsets, partitions)
-		if err != nil {
-			return nil, err
+// readDecided returns, by partition, the unit's newest committed record in parts of
+// which the brokers say what is committed.
+func (j *journal) readDecided(ctx context.Context, spans map[int32]span) (map[int32]*kgo.Record, error) {
+	newest := map[int32]*kgo.Record{}
+	err := j.read(ctx, spans, kgo.ReadCommitted(), func(r *kgo.Record) error {
+		if r.Attrs.IsControl() || string(r.Key) != j.unit.String() {
+			return nil
 		}
-		open := int32(-1)
-		for _, p := range partitions {
-			if stable[p] < ends[p] {
-				open = p
-			}
+		newest[r.Partition] = r
+		if r.Value == nil {
+			return nil
 		}
-		if open < 0 {
-			return ends, nil
-		}
-		if n >= 8 && worthTelling(n) { // after about a second
-			j.log.Warn("waiting for a transaction of another pipeline in the journal to end; it ends by its timeout at the latest",
-				"partition", open, "stable", stable[open], "end", ends[open])
-		}
-		if !wait(ctx, pause) {
-			return nil, fmt.Errorf("kafka: cluster %s: %s: a transaction of another pipeline that began at offset %d is still open: "+
-				"try again, or look for it with kafka-transactions.sh find-hanging: %w", j.cluster, j.where(open), stable[open], ctx.Err())
-		}
-	}
+		_, err := j.parse(r)
+		return err
+	})
+	return newest, err
 }
 
-// idlePoll is how long a reader that need not see everything waits for more.
-const idlePoll = time.Second
+// readTails reads parts in which transactions are open.
+func (j *journal) readTails(ctx context.Context, spans map[int32]span, tails map[int32]*tail) error {
+	return j.read(ctx, spans, kgo.ReadUncommitted(), func(r *kgo.Record) error {
+		if err := tails[r.Partition].take(r, j.unit); err != nil {
+			return fmt.Errorf("kafka: cluster %s: %s, offset %d: %w", j.cluster, j.where(r.Partition), r.Offset, err)
+		}
+		return nil
+	})
+}
 
-// read returns the newest committed record of the unit in some parts of the
-// journal. Transaction markers are kept, since the last offset of a part is often
-// one of them. If strict is false, a part may also end early, as it does when its
-// last record was compacted away.
-func (j *journal) read(ctx context.Context, spans map[int32]span, strict bool) (found, error) {
-	from := map[int32]kgo.Offset{}
-	for p, s := range spans {
+// journalFetchWait is how long a broker waits for more at most.
+const journalFetchWait = 500 * time.Millisecond
+
+// read yields the records in parts of the journal. Transaction markers are among
+// them, since the last offset of a part is often one.
+func (j *journal) read(ctx context.Context, parts map[int32]span, level kgo.IsolationLevel, yield func(*kgo.Record) error) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	left, from := maps.Clone(parts), map[int32]kgo.Offset{}
+	for p, s := range left {
 		from[p] = kgo.NewOffset().At(s.from)
 	}
 	client, err := j.connect(
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{j.name: from}),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
-		kgo.FetchMaxWait(idlePoll/2), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(level), kgo.KeepControlRecords(),
+		kgo.FetchMaxWait(journalFetchWait), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 	)
 	if err != nil {
-		return found{}, err
+		return err
 	}
 	defer client.Close()
-	newest := map[int32]found{}
-	for len(spans) > 0 {
-		fetches, err := j.poll(ctx, client, strict)
-		if err != nil {
-			return found{}, err
+	for len(left) > 0 {
+		fetches := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return fmt.Errorf("kafka: cluster %s: topic %s: read the records of %s: %w", j.cluster, j.name, j.unit, ctx.Err())
 		}
-		if fetches == nil {
-			break
+		for _, e := range fetches.Errors() {
+			return explain(j.cluster, j.name, e.Err)
 		}
 		for it := fetches.RecordIter(); !it.Done(); {
-			if err := j.take(it.Next(), spans, newest); err != nil {
-				return found{}, err
+			r := it.Next()
+			s, wanted := left[r.Partition]
+			if r.Offset >= s.to-1 {
+				delete(left, r.Partition)
+			}
+			if !wanted || r.Offset >= s.to {
+				continue
+			}
+			if err := yield(r); err != nil {
+				return err
 			}
 		}
 	}
-	var best found
-	for _, f := range newest {
-		if f.record != nil && (best.record == nil || f.record.Epoch > best.record.Epoch) {
-			best = f
-		}
-	}
-	return best, nil
-}
-
-// poll fetches. It returns nil if there is nothing more and that is well.
-func (j *journal) poll(ctx context.Context, client *kgo.Client, strict bool) (kgo.Fetches, error) {
-	bounded := ctx
-	if !strict {
-		var cancel context.CancelFunc
-		bounded, cancel = context.WithTimeout(ctx, idlePoll)
-		defer cancel()
-	}
-	fetches := client.PollFetches(bounded)
-	switch err := fetches.Err0(); {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("kafka: cluster %s: topic %s: read the records of %s: %w", j.cluster, j.name, j.unit, ctx.Err())
-	case err != nil && errors.Is(err, context.DeadlineExceeded):
-		return nil, nil
-	}
-	for _, e := range fetches.Errors() {
-		return nil, explain(j.cluster, j.name, e.Err)
-	}
-	return fetches, nil
-}
-
-// take notes a record, and removes a part that has ended.
-func (j *journal) take(r *kgo.Record, spans map[int32]span, newest map[int32]found) error {
-	s, open := spans[r.Partition]
-	if !open {
-		return nil
-	}
-	if r.Offset >= s.to-1 {
-		delete(spans, r.Partition)
-	}
-	if r.Offset >= s.to || r.Attrs.IsControl() || string(r.Key) != j.unit.String() {
-		return nil
-	}
-	if r.Value == nil { // deleted by somebody
-		newest[r.Partition] = found{}
-		return nil
-	}
-	record, err := parseJournalRecord(r.Value, j.unit.String())
-	if err != nil {
-		return fmt.Errorf("kafka: cluster %s: %s, offset %d: %w", j.cluster, j.where(r.Partition), r.Offset, err)
-	}
-	newest[r.Partition] = found{record, journalPlace{r.Partition, r.Offset}}
 	return nil
 }

@@ -69,6 +69,14 @@ func TestBrokerCrash(t *testing.T) {
 	}
 }
 
+// Another pipeline's transaction hangs before our records in the journal.
+func TestBrokerJournalBesideOpenTransaction(t *testing.T) {
+	for _, committed := range []bool{true, false} {
+		c, _ := newBrokerCluster(t)
+		c.besideOpenTransaction(committed)
+	}
+}
+
 // B-86: the transaction times out, while the process lives, and while it is down.
 func TestBrokerTimesOut(t *testing.T) {
 	for _, down := range []bool{false, true} {

@@ -384,62 +384,6 @@ func TestJournalDamaged(t *testing.T) {
 	}
 }
 
-// Another pipeline's transaction is open in the partition of our record: Settle
-// waits for it, since the record may be behind, and says so.
-func TestJournalWaits(t *testing.T) {
-	t.Parallel()
-	c := newSinkCluster(t)
-	c.createJournal(1)
-	r := c.start(Sink[sinkRow]{}, stream.Standing{})
-	r.epoch(1)
-	other := c.client(kgo.TransactionalID("other"))
-	if err := other.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: "tws-journal", Key: []byte("other")}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	r.stage(1, 2)
-	left := r.standing
-	r.again() // committed, but behind
-
-	next := c.run(Sink[sinkRow]{}, left)
-	done := make(chan error, 1)
-	go func() {
-		committed, err := next.d.Settle(t.Context(), left)
-		if err == nil && !committed {
-			err = errors.New("settle says that the epoch is not committed")
-		}
-		done <- err
-	}()
-	for !strings.Contains(c.log.String(), "waiting for a transaction of another pipeline") {
-		select {
-		case err := <-done:
-			t.Fatalf("settle did not wait: %v", err)
-		default:
-			wait(t.Context(), 10*time.Millisecond)
-		}
-	}
-	if err := other.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-
-	// One that never ends does not hold us up for ever.
-	if err := other.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: "tws-journal", Key: []byte("other")}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	_, err := c.run(Sink[sinkRow]{}, left).d.Settle(ctx, left)
-	wantError(t, err, "topic tws-journal, partition 0", "still open", "kafka-transactions.sh")
-}
-
 // B-86: the transaction was left open for longer than its timeout.
 func TestTransactionTimesOut(t *testing.T) {
 	t.Parallel()
