@@ -33,20 +33,10 @@ func (b *backlog) add(records []*kgo.Record) (bytes int64) {
 		b.fail(outOfRange, &kgo.ErrDataLoss{Topic: b.log.topic, Partition: b.log.partition, ConsumedTo: b.next, ResetTo: records[0].Offset})
 		return 0
 	}
-	end := records[len(records)-1].Offset + 1
-	rows := records[:0]
-	for _, r := range records {
-		if r.Attrs.IsControl() {
-			r.Recycle()
-			continue
-		}
-		rows = append(rows, r)
-		bytes += recordBytes(r) + fetchOverhead
-	}
-	clear(records[len(rows):])
-	b.answers = append(b.answers, answer{records: rows, end: end, bytes: bytes})
-	b.next = end
-	return bytes
+	c := newAnswer(records)
+	b.answers = append(b.answers, c)
+	b.next = c.end
+	return c.bytes
 }
 
 // release drops what lies before an offset, as far as whole answers do, and
@@ -62,20 +52,15 @@ func (b *backlog) release(offset int64) (bytes int64) {
 	return bytes
 }
 
-// count returns the number of records in a range and, if asked, their bytes.
-func (b *backlog) count(from, to int64, sized bool) (rows, bytes int64) {
+// count returns the number of records in a range, and their bytes.
+func (b *backlog) count(from, to int64) (rows, bytes int64) {
 	for i := range b.answers {
 		c := &b.answers[i]
 		if c.end <= from {
 			continue
 		}
-		records := c.between(from, to)
-		rows += int64(len(records))
-		if sized {
-			for _, r := range records {
-				bytes += recordBytes(r)
-			}
-		}
+		first, end := c.index(from), c.index(to)
+		rows, bytes = rows+int64(end-first), bytes+c.size(first, end)
 		if c.end >= to {
 			break
 		}
@@ -92,16 +77,14 @@ func (b *backlog) advance(from, to, maxRows, maxBytes int64) (at, rows, bytes in
 		if c.end <= from {
 			continue
 		}
-		records := c.between(from, to)
-		if maxBytes == noLimit && int64(len(records)) < maxRows-rows { // without looking at each
-			rows, records = rows+int64(len(records)), nil
+		first, end := c.index(from), c.index(to)
+		n := c.fits(first, end, maxRows-rows, maxBytes-bytes)
+		rows, bytes = rows+int64(n), bytes+c.size(first, first+n)
+		if n > 0 {
+			at = c.records[first+n-1].Offset + 1
 		}
-		for _, r := range records {
-			size := recordBytes(r)
-			if rows >= maxRows || bytes+size > maxBytes {
-				return at, rows, bytes
-			}
-			at, rows, bytes = r.Offset+1, rows+1, bytes+size
+		if first+n < end {
+			return at, rows, bytes
 		}
 		if at = min(c.end, to); c.end >= to {
 			return at, rows, bytes

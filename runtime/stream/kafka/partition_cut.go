@@ -74,7 +74,7 @@ func (c *cut) enough() bool {
 	}
 	for n := range c.at {
 		if b := c.feed.backlog(n); b != nil && c.at[n] < c.end[n] {
-			r, s := b.count(c.at[n], c.end[n], c.limits.Bytes != noLimit)
+			r, s := b.count(c.at[n], c.end[n])
 			rows, bytes = rows+r, bytes+s
 		}
 	}

@@ -6,34 +6,42 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// take returns the next records of a partition before an offset, and how far they
-// reach. What is taken leaves the backlog and is the caller's, who may recycle it.
-func (f *feed) take(ctx context.Context, n int32, at, end int64) (records []*kgo.Record, next int64, err error) {
+// taken are records that left a backlog. They are the taker's, who may recycle them.
+type taken struct {
+	records []*kgo.Record
+	bytes   int64
+	next    int64 // how far they reach
+}
+
+// take returns the next records of a partition before an offset.
+func (f *feed) take(ctx context.Context, n int32, at, end int64) (t taken, err error) {
 	targets := make([]int64, len(f.ledger.logs))
 	targets[n] = end
-	taken := false
+	there := false
 	got := func() bool {
-		taken = taken || f.next(n, at, end, &records, &next)
-		return taken
+		if !there {
+			t, there = f.next(n, at, end)
+		}
+		return there
 	}
 	f.fetch.mu.Lock()
 	ok := got()
 	f.fetch.mu.Unlock()
 	if ok {
 		f.doubts, f.baffled = 0, 0
-		return records, next, nil
+		return t, nil
 	}
 	f.cover(n, at)
 	if err := f.await(ctx, targets, got); err != nil {
-		return nil, 0, err
+		return taken{}, err
 	}
 	f.fetch.mu.Lock()
 	defer f.fetch.mu.Unlock()
 	f.doubts, f.baffled = 0, 0
 	if !got() {
-		return nil, 0, f.errorf("%s: offset %d is not in the backlog though it was fetched", f.ledger.logs[n].logID, at)
+		return taken{}, f.errorf("%s: offset %d is not in the backlog though it was fetched", f.ledger.logs[n].logID, at)
 	}
-	return records, next, nil
+	return t, nil
 }
 
 // cover makes the fetcher fetch a partition from an offset, if it does not.
@@ -48,28 +56,27 @@ func (f *feed) cover(n int32, at int64) {
 }
 
 // next takes what is there of a partition. The caller holds the fetcher's mutex.
-func (f *feed) next(n int32, at, end int64, records *[]*kgo.Record, next *int64) bool {
+func (f *feed) next(n int32, at, end int64) (t taken, there bool) {
 	b := f.backlog(int(n))
 	if b == nil && f.reach(int(n)) == noLimit {
-		*next = end // it is gone, and nothing comes
-		return true
+		return taken{next: end}, true // it is gone, and nothing comes
 	}
 	if b == nil || at < b.base || at >= b.next {
-		return false
+		return taken{}, false
 	}
 	f.fetch.bytes -= b.release(at)
 	if len(b.answers) == 0 {
-		*next = min(end, b.next)
-		return true
+		return taken{next: min(end, b.next)}, true
 	}
 	c := &b.answers[0]
-	*records, *next = c.between(at, end), min(end, c.end)
+	i, j := c.index(at), c.index(end)
+	t = taken{records: c.records[i:j], bytes: c.size(i, j), next: min(end, c.end)}
 	if c.end <= end {
 		f.fetch.bytes -= b.release(c.end)
 	} else {
-		c.records = c.records[c.index(end):]
+		c.drop(j)
 		b.base = max(b.base, end)
 	}
 	f.fetch.tell()
-	return true
+	return t, true
 }

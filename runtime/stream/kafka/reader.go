@@ -41,18 +41,19 @@ func (r *reader[R]) Read(ctx context.Context, from, to stream.Position, yield fu
 	r.ensure(a)
 	for n := range r.ledger.logs {
 		for at := a.at[n]; at < b.at[n]; {
-			records, next, err := r.take(ctx, int32(n), at, b.at[n])
+			t, err := r.take(ctx, int32(n), at, b.at[n])
 			if err != nil {
 				return stats, err
 			}
 			r.rec.Partition = int32(n)
-			if err := r.yieldAll(ctx, records, yield, &stats); err != nil {
+			if err := r.yieldAll(ctx, t.records, yield, &stats); err != nil {
 				return stats, err
 			}
-			for _, rec := range records {
+			stats.Bytes += t.bytes
+			for _, rec := range t.records {
 				rec.Recycle()
 			}
-			at = next
+			at = t.next
 		}
 	}
 	return stats, nil
@@ -64,7 +65,6 @@ func (r *reader[R]) yieldAll(ctx context.Context, records []*kgo.Record, yield f
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		stats.Bytes += recordBytes(rec)
 		if rec.Value == nil && r.tombstones == TombstoneSkip {
 			continue
 		}
