@@ -21,8 +21,9 @@ const (
 
 // connect returns a client of a configured cluster. extra are the user's own
 // client options, nil for none; opts are those of whoever connects, which the
-// user's come after. It checks the settings, and does not wait for a broker: see
-// [ping]. log, which may be nil, is told of brokers that cannot be reached.
+// user's come after and may change but for [reservedOptions]. It checks the
+// settings, and does not wait for a broker: see [ping]. log, which may be nil, is
+// told of brokers that cannot be reached.
 func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, error), log *slog.Logger, opts ...kgo.Opt) (*kgo.Client, error) {
 	c, err := parseCluster(clusters, name)
 	if err != nil {
@@ -38,16 +39,21 @@ func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, err
 		all = append(all, kgo.SASL(c.sasl))
 	}
 	all = append(all, opts...)
+	var own []kgo.Opt
 	if extra != nil {
-		own, err := extra()
-		if err != nil {
+		if own, err = extra(); err != nil {
 			return nil, fmt.Errorf("kafka: cluster %s: client options: %w", name, err)
 		}
-		all = append(all, own...)
 	}
-	client, err := kgo.NewClient(all...)
+	client, err := kgo.NewClient(append(all, own...)...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: cluster %s: client options: %w", name, err)
+	}
+	if len(own) > 0 {
+		if f := checkReserved(client, opts); f != nil {
+			client.Close()
+			return nil, &ClusterError{name, f}
+		}
 	}
 	return client, nil
 }

@@ -26,7 +26,7 @@ type topicPartitioner struct {
 	choice kgo.Partitioner
 }
 
-func newTopicPartitioner(topic string, p Partitioner, explicit bool) topicPartitioner {
+func newTopicPartitioner(topic string, p Partitioner, explicit bool) *topicPartitioner {
 	choice := kgo.StickyKeyPartitioner(nil)
 	switch {
 	case explicit:
@@ -36,11 +36,11 @@ func newTopicPartitioner(topic string, p Partitioner, explicit bool) topicPartit
 	case p == Sticky:
 		choice = kgo.StickyPartitioner()
 	}
-	return topicPartitioner{topic, choice}
+	return &topicPartitioner{topic, choice}
 }
 
 // ForTopic is called by the client once for each topic.
-func (p topicPartitioner) ForTopic(topic string) kgo.TopicPartitioner {
+func (p *topicPartitioner) ForTopic(topic string) kgo.TopicPartitioner {
 	if topic == p.topic {
 		return p.choice.ForTopic(topic)
 	}

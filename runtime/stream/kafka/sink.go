@@ -105,7 +105,8 @@ type Sink[T any] struct {
 	// Compression compresses batches; the default is Snappy.
 	Compression Compression
 	// ClientOptions returns further options for the Kafka client, which come
-	// after those made of the configuration.
+	// after those made of the configuration. Options on which the guarantee rests
+	// (isolation, partitioner, transactions, acknowledgements) are refused.
 	ClientOptions func() ([]kgo.Opt, error)
 }
 

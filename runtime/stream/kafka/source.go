@@ -120,7 +120,8 @@ type Source[T any] struct {
 	// StallTimeout is how long to wait for records that must be there, without
 	// any sign of a broker. Defaults to DefaultStallTimeout.
 	StallTimeout time.Duration
-	// ClientOptions returns further options of the client, nil for none.
+	// ClientOptions returns further options of the client, nil for none. Options
+	// that say what is read (isolation, resetting, topics, groups) are refused.
 	ClientOptions func() ([]kgo.Opt, error)
 }
 
