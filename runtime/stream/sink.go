@@ -51,7 +51,8 @@ type Decider interface {
 	// Settle makes sure that no earlier Deliver or Commit of this unit, by
 	// whatever process, can take effect any more, and then reports whether the
 	// epoch in doubt is committed. When the sink is at neither of the two epochs,
-	// it returns a [SinkMovedError] or a [RecordMissingError].
+	// it returns a [SinkMovedError] or a [RecordMissingError]. A record that it has
+	// counts, whatever Standing.InDoubt says.
 	Settle(ctx context.Context, s Standing) (committed bool, err error)
 }
 
@@ -63,10 +64,19 @@ type Standing struct {
 	// Doubt is the epoch after it, if it may be committed.
 	Doubt *Publication
 	// Unknown says that the sink may know nothing of this unit although Last has
-	// an epoch: the checkpoint is a fork of another, or its sink did not decide
-	// before, or the user wants to go on without the record.
+	// an epoch, or no more than an earlier one: the checkpoint is a fork of another,
+	// or its sink did not decide of late.
 	Unknown bool
+	// InDoubt says how to go on if the sink has lost its record: [InDoubtRerun] or
+	// [InDoubtCommitted]; "" if Settle is to return a [RecordMissingError] then.
+	InDoubt string
 }
+
+// What a user says of an epoch in doubt of which the sink has lost the record.
+const (
+	InDoubtRerun     = "rerun"     // it is not committed
+	InDoubtCommitted = "committed" // it is
+)
 
 // ErrNotDelivered marks a failure of Deliver or Commit that may pass: the sink has
 // thrown away what was delivered, and takes it again.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/tws-go/tws/runtime/checkpoint"
 	"github.com/tws-go/tws/runtime/epoch"
@@ -11,38 +10,28 @@ import (
 
 // What may become of an epoch in doubt whose record is lost; see [Config].
 const (
-	InDoubtRerun     = "rerun"
-	InDoubtCommitted = "committed"
+	InDoubtRerun     = stream.InDoubtRerun
+	InDoubtCommitted = stream.InDoubtCommitted
 )
 
-// overrule goes on without the sink's record, if somebody has chosen how. What is
-// taken as committed is decided before the sink takes up its record again. The choice
-// stands until the sink has, so a crash in between asks nobody twice.
-func (u *Unit) overrule(ctx context.Context, sink stream.Decider, doubt *checkpoint.Decision, missing error) error {
-	choice, err := u.choose(doubt)
+// overrule asks the sink once more, with the user's choice in case the record is lost
+// indeed. The sink takes the choice up as its record, and the checkpoint after it. The
+// choice stands until both have, so a crash in between asks nobody twice.
+func (u *Unit) overrule(ctx context.Context, sink stream.Decider, standing stream.Standing, missing error) (committed bool, err error) {
+	standing.InDoubt, err = u.choose(standing.Doubt)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if choice == "" {
-		return fmt.Errorf("%s: %w", u.flow.Target, missing)
+	if standing.InDoubt == "" {
+		return false, missing
 	}
-	u.log.Warn("the sink has lost its record of this flow; going on as told", "in-doubt", choice, "error", missing)
-	if doubt != nil && choice == InDoubtCommitted {
-		if err := u.adopt(*doubt); err != nil {
-			return err
-		}
-	}
-	standing := u.standing()
-	standing.Unknown = true
-	if _, err := sink.Settle(ctx, standing); err != nil {
-		return fmt.Errorf("%s: %w", u.flow.Target, err)
-	}
-	return u.dropChoice()
+	u.log.Warn("the sink has lost its record of this flow; going on as told", "in-doubt", standing.InDoubt, "error", missing)
+	return sink.Settle(ctx, standing)
 }
 
 // choose returns the choice of this start, once it is durable, or else that of an
-// earlier start which ended before the sink had a record again; "" if there is none.
-func (u *Unit) choose(doubt *checkpoint.Decision) (string, error) {
+// earlier start which ended before it was carried out; "" if there is none.
+func (u *Unit) choose(doubt *stream.Publication) (string, error) {
 	stands, ok, err := u.dir.Choice()
 	if err != nil {
 		return "", err
@@ -54,18 +43,13 @@ func (u *Unit) choose(doubt *checkpoint.Decision) (string, error) {
 	switch {
 	case made.InDoubt != "":
 		return made.InDoubt, u.between(epoch.BeforeChoice, epoch.AfterChoice, func() error { return u.dir.PutChoice(made) })
-	case ok && (stands.Epoch == made.Epoch && stands.Attempt == made.Attempt || doubt == nil && u.adopted(stands)):
+	case ok && stands.Epoch == made.Epoch && stands.Attempt == made.Attempt:
 		return stands.InDoubt, nil
 	}
 	return "", nil
 }
 
-// adopted reports whether the last decision came of a choice.
-func (u *Unit) adopted(c checkpoint.Choice) bool {
-	return c.InDoubt == InDoubtCommitted && c.Epoch == u.last.Epoch && c.Attempt == u.last.Attempt
-}
-
-// dropChoice forgets a choice: the sink has a record again.
+// dropChoice forgets a choice: it is carried out, or was not needed.
 func (u *Unit) dropChoice() error {
 	_, ok, err := u.dir.Choice()
 	if err != nil || !ok {

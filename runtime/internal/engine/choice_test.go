@@ -32,7 +32,7 @@ func TestChoiceIsDurable(t *testing.T) {
 					return nil
 				}
 				r.ledger.settle = func(st stream.Standing) error {
-					if st.Unknown && point == "claim fails" {
+					if st.InDoubt != "" && point == "claim fails" {
 						return errCut
 					}
 					return nil

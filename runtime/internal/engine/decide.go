@@ -109,17 +109,20 @@ func (u *Unit) settle(ctx context.Context) error {
 		standing.Doubt = &p
 	}
 	committed, err := sink.Settle(ctx, standing)
-	if missing, ok := errors.AsType[*stream.RecordMissingError](err); ok {
-		return u.overrule(ctx, sink, doubt, missing)
+	missing := (*stream.RecordMissingError)(nil)
+	switch {
+	case errors.As(err, &missing):
+		committed, err = u.overrule(ctx, sink, standing, missing)
+	case err == nil && u.config.InDoubt != "":
+		u.log.Warn("the sink has its record, so nothing needs to be decided by hand: leave in-doubt away, or it decides by itself one day", "in-doubt", u.config.InDoubt)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", u.flow.Target, err)
 	}
-	if u.config.InDoubt != "" {
-		u.log.Warn("the sink has its record, so nothing needs to be decided by hand: leave in-doubt away, or it decides by itself one day", "in-doubt", u.config.InDoubt)
-	}
 	if committed {
-		u.log.Info("the last run ended before it knew that an epoch was committed; it is", "epoch", doubt.Epoch)
+		if missing == nil {
+			u.log.Info("the last run ended before it knew that an epoch was committed; it is", "epoch", doubt.Epoch)
+		}
 		if err := u.adopt(*doubt); err != nil {
 			return err
 		}

@@ -82,7 +82,10 @@ func (s *deciding) Settle(_ context.Context, st stream.Standing) (bool, error) {
 	switch {
 	case st.Doubt != nil && have == recordOf(*st.Doubt):
 		return true, nil
-	case st.Last.Epoch > 0 && have == "" && st.Unknown: // it is claimed
+	case st.Last.Epoch > 0 && have == "" && st.Doubt != nil && st.InDoubt == stream.InDoubtCommitted: // it is claimed
+		s.ledger.record = recordOf(*st.Doubt)
+		return true, nil
+	case st.Last.Epoch > 0 && have == "" && (st.Unknown || st.InDoubt != ""):
 		s.ledger.record = recordOf(st.Last)
 		return false, nil
 	case st.Last.Epoch > 0 && have == recordOf(st.Last), have == "" && st.Last.Epoch == 0:

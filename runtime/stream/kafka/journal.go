@@ -80,17 +80,24 @@ type journal struct {
 	*target
 	name string
 	log  *slog.Logger
-	// partitions is how many it has, since ensure.
+	// partitions is how many it has, and hint where the unit's newest known record
+	// is, nil if none is known; both since ensure.
 	partitions int32
+	hint       *journalPlace
+	warned     int32 // the number of replicas that was warned of
 }
 
 func newJournal(t *target, name string) *journal {
 	return &journal{target: t, name: name, log: t.log.With("journal", name)}
 }
 
-// home is the partition that the unit writes to: FNV-1a of its name, modulo the
-// number of partitions.
+// home is the partition that the unit writes to: where it wrote before, or FNV-1a of
+// its name, modulo the number of partitions. So it stays there when the topic gets
+// more of them.
 func (j *journal) home() int32 {
+	if j.hint != nil && j.hint.Partition < j.partitions {
+		return j.hint.Partition
+	}
 	h := fnv.New32a()
 	h.Write([]byte(j.unit.String()))
 	return int32(h.Sum32() % uint32(j.partitions))
@@ -124,36 +131,59 @@ func journalConfig() map[string]*string {
 var errNoJournal = errors.New("the journal does not exist")
 
 // ensure checks that the journal keeps its records. If it does not exist, it is
-// created, or the error is errNoJournal if that may not be.
-func (j *journal) ensure(ctx context.Context, create bool) error {
+// created, or the error is errNoJournal if that may not be. A broker that has just
+// started, or lags behind, may deny the topic, or know of fewer partitions than there
+// are: it must do so several times to be believed.
+func (j *journal) ensure(ctx context.Context, hint *journalPlace, create bool) error {
+	j.hint = hint
 	found, err := j.find(ctx)
-	if err != nil {
+	for try, pause := 1, firstPause; err == nil && j.lagging(found, create) && try < unknownTries; try, pause = try+1, min(2*pause, maxPause) {
+		if !wait(ctx, pause) {
+			return ctx.Err()
+		}
+		found, err = j.find(ctx)
+	}
+	switch {
+	case err != nil:
 		return err
-	}
-	if found {
+	case found:
 		return j.checkPolicy(ctx)
-	}
-	if !create {
+	case !create:
 		return errNoJournal
 	}
 	return j.create(ctx)
 }
 
+// lagging reports whether an answer contradicts what is known of the journal.
+func (j *journal) lagging(found, create bool) bool {
+	if !found {
+		return !create || j.hint != nil
+	}
+	return j.hint != nil && j.hint.Partition >= j.partitions
+}
+
 func (j *journal) find(ctx context.Context) (bool, error) {
-	n, err := j.countPartitions(ctx, j.name)
+	n, replicas, err := j.countPartitions(ctx, j.name)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return false, nil
 	}
 	if err != nil {
 		return false, explain(j.cluster, j.name, err)
 	}
+	if n > 0 && replicas < j.replicas.Load() && replicas != j.warned {
+		j.warned = replicas
+		j.log.Warn("the journal has fewer replicas than the topic: if its record is lost with a broker, the last epoch's output may be written twice; give it as many",
+			"replicas", replicas, "topic_replicas", j.replicas.Load())
+	}
 	j.partitions = n
 	return n > 0, nil
 }
 
-// create makes the topic and waits until it can be used.
+// create makes the topic, as durable as the one that it tells of, and waits until it
+// can be used.
 func (j *journal) create(ctx context.Context) error {
-	_, err := kadm.NewClient(j.admin).CreateTopic(ctx, journalPartitions, -1, journalConfig(), j.name)
+	replicas := j.newReplicas(ctx)
+	_, err := kadm.NewClient(j.admin).CreateTopic(ctx, journalPartitions, replicas, journalConfig(), j.name)
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		told := explain(j.cluster, j.name, err)
 		return fmt.Errorf("%w; the journal of exactly-once sinks can also be created by hand: kafka-topics.sh --bootstrap-server %s --create --topic %s "+
@@ -174,6 +204,16 @@ func (j *journal) create(ctx context.Context) error {
 			return fmt.Errorf("kafka: cluster %s: topic %s was created, but is not there after %s: %w", j.cluster, j.name, readyTimeout, ctx.Err())
 		}
 	}
+}
+
+// newReplicas is how many replicas a journal gets: as many as the brokers give a topic,
+// which is -1, but no fewer than the topic has whose output it tells of.
+func (j *journal) newReplicas(ctx context.Context) int16 {
+	topic := int64(j.replicas.Load())
+	if n, ok := j.brokerNumber(ctx, "default.replication.factor"); ok && n < topic {
+		return int16(topic)
+	}
+	return -1
 }
 
 // checkPolicy fails if the brokers may delete records for their age or for the

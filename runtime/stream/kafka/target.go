@@ -30,6 +30,7 @@ type target struct {
 	admin        *kgo.Client // for requests about topics
 	messageBytes int         // what the topic takes in one record
 	partitions   atomic.Int32
+	replicas     atomic.Int32 // of each partition
 }
 
 // openTarget connects and looks at the topic.
@@ -129,7 +130,7 @@ func (t *target) find(ctx context.Context) error {
 
 // refresh reads the topic's number of partitions.
 func (t *target) refresh(ctx context.Context) error {
-	n, err := t.countPartitions(ctx, t.topic)
+	n, replicas, err := t.countPartitions(ctx, t.topic)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return &ClusterError{t.cluster, fail(refused, err, "topic %s does not exist, or may not be described by us: "+
 			"create it (kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions N), or correct Sink.Topic",
@@ -139,23 +140,29 @@ func (t *target) refresh(ctx context.Context) error {
 		return explain(t.cluster, t.topic, err)
 	}
 	t.partitions.Store(n)
+	t.replicas.Store(replicas)
 	return nil
 }
 
-// countPartitions asks the cluster, past what the client remembers.
-func (t *target) countPartitions(ctx context.Context, topic string) (int32, error) {
+// countPartitions asks the cluster, past what the client remembers, how many
+// partitions a topic has, and how many replicas the first one.
+func (t *target) countPartitions(ctx context.Context, topic string) (partitions, replicas int32, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	ask := kmsg.NewMetadataRequestTopic()
 	ask.Topic = &topic
 	req.Topics = append(req.Topics, ask)
 	resp, err := t.admin.RequestCachedMetadata(ctx, req, time.Nanosecond)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if len(resp.Topics) != 1 {
-		return 0, fmt.Errorf("the brokers tell of %d topics when asked for one", len(resp.Topics))
+		return 0, 0, fmt.Errorf("the brokers tell of %d topics when asked for one", len(resp.Topics))
 	}
-	return int32(len(resp.Topics[0].Partitions)), kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	all := resp.Topics[0].Partitions
+	if len(all) > 0 {
+		replicas = int32(len(all[0].Replicas))
+	}
+	return int32(len(all)), replicas, kerr.ErrorForCode(resp.Topics[0].ErrorCode)
 }
 
 // brokers are the brokers as a command line takes them.
@@ -185,6 +192,28 @@ func (t *target) checkPartition(p int32) error {
 		return fmt.Errorf("kafka: topic %s has %d partitions, numbered from 0; Sink.Partition chose %d", t.topic, n, p)
 	}
 	return nil
+}
+
+// brokerNumber reads a number of the brokers' configuration.
+func (t *target) brokerNumber(ctx context.Context, key string) (int64, bool) {
+	admin := kadm.NewClient(t.admin)
+	meta, err := admin.BrokerMetadata(ctx)
+	if err != nil || len(meta.Brokers) == 0 {
+		return 0, false
+	}
+	configs, err := admin.DescribeBrokerConfigs(ctx, meta.Brokers[0].NodeID)
+	if err != nil {
+		return 0, false
+	}
+	for _, r := range configs {
+		for _, c := range r.Configs {
+			var n int64
+			if _, err := fmt.Sscan(c.MaybeValue(), &n); c.Key == key && err == nil {
+				return n, true
+			}
+		}
+	}
+	return 0, false
 }
 
 func (t *target) close() {

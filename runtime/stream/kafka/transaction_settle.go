@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -71,13 +70,16 @@ func settleAgain(err error, try int) bool {
 }
 
 func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool, error) {
-	switch err := w.journal.ensure(ctx, s.Doubt == nil && (s.Last.Epoch == 0 || s.Unknown)); {
+	if err := w.checkJournal(s); err != nil {
+		return false, err
+	}
+	hint := w.hint(s)
+	switch err := w.journal.ensure(ctx, hint, s.InDoubt != "" || s.Doubt == nil && (s.Last.Epoch == 0 || s.Unknown)); {
 	case errors.Is(err, errNoJournal):
 		return false, w.missing(s, "topic "+w.journal.name)
 	case err != nil:
 		return false, err
 	}
-	hint := w.hint(s)
 	before, err := w.journal.glance(ctx, hint)
 	if err != nil {
 		return false, err
@@ -113,14 +115,38 @@ func (w *transactional[T]) hint(s stream.Standing) *journalPlace {
 	if w.last != nil {
 		return w.last
 	}
-	var state stagedState
-	if err := json.Unmarshal(s.Last.Staged.State, &state); err != nil {
-		return nil // staged by another kind of sink, which the flow had before
+	if s.Doubt != nil {
+		if state := w.staged(*s.Doubt); state.Journal == w.journal.name && state.Last != nil {
+			return state.Last
+		}
 	}
-	if state.Unit != w.unit.String() || state.Journal != w.journal.name {
+	if state := w.staged(s.Last); state.Journal == w.journal.name {
+		return state.Last
+	}
+	return nil
+}
+
+// staged is what an epoch noted down of the unit's records; nothing if it was staged
+// by another unit, or by another kind of sink, which the flow had before.
+func (w *transactional[T]) staged(p stream.Publication) stagedState {
+	var state stagedState
+	if err := json.Unmarshal(p.Staged.State, &state); err != nil || state.Unit != w.unit.String() {
+		return stagedState{}
+	}
+	return state
+}
+
+// checkJournal fails if the epoch in doubt would be in another journal than ours.
+func (w *transactional[T]) checkJournal(s stream.Standing) error {
+	if s.Doubt == nil {
 		return nil
 	}
-	return state.Last
+	if used := w.staged(*s.Doubt).Journal; used != "" && used != w.journal.name {
+		return fmt.Errorf("kafka: topic %s: Sink.Journal is %s, but whether epoch %d is committed is written in the journal %s: "+
+			"set Sink.Journal to %s, start the flow once, and then change it: %w",
+			w.topic, w.journal.name, s.Doubt.Epoch, used, used, stream.ErrMisconfigured)
+	}
+	return nil
 }
 
 // checkBefore looks at the newest record before anybody is shut out.
@@ -159,10 +185,12 @@ func (w *transactional[T]) compare(r *journalRecord, s stream.Standing) (bool, e
 		return false, nil
 	case r != nil && r.Assumed && r.Writer == w.instance:
 		return false, nil // nothing was committed since this instance began without a record
-	case r != nil && !r.Assumed && s.Unknown && s.Doubt == nil && r.Epoch < s.Last.Epoch:
-		return false, nil // left from when the sink last decided; later epochs were committed without it
+	case r != nil && !r.Assumed && s.Unknown && s.Doubt == nil && r.Epoch <= s.Last.Epoch:
+		return false, nil // left from when the sink last decided; what came later, or once more, was committed without it
 	case r != nil && !r.Assumed:
 		return false, w.moved(r, s)
+	case s.InDoubt != "":
+		return s.Doubt != nil && s.InDoubt == stream.InDoubtCommitted, nil
 	case s.Doubt != nil, s.Last.Epoch > 0 && !s.Unknown:
 		return false, w.missing(s, w.journal.where(w.journal.home()))
 	}
@@ -181,6 +209,9 @@ func (w *transactional[T]) moved(r *journalRecord, s stream.Standing) error {
 }
 
 func (w *transactional[T]) missing(s stream.Standing, where string) error {
+	if used := w.staged(s.Last).Journal; used != "" && used != w.journal.name {
+		where += " (until now, records went to topic " + used + ")"
+	}
 	e := &stream.RecordMissingError{Sink: "topic " + w.topic, Unit: w.unit, Where: where, Last: s.Last.Epoch}
 	if s.Doubt != nil {
 		e.Doubt = s.Doubt.Epoch
@@ -191,10 +222,10 @@ func (w *transactional[T]) missing(s stream.Standing, where string) error {
 // tell logs what became of an epoch in doubt.
 func (w *transactional[T]) tell(r *journalRecord, s stream.Standing, committed bool) {
 	switch {
-	case s.Doubt == nil:
-	case committed:
+	case s.Doubt == nil, r == nil:
+	case committed && r.names(*s.Doubt):
 		w.log.Info("the journal says that the epoch in doubt is committed", "epoch", s.Doubt.Epoch, "attempt", s.Doubt.Attempt, "writer", r.Writer)
-	default:
+	case !committed:
 		w.log.Info("the journal says that the epoch in doubt is not committed: its transaction was aborted, or timed out, or never began; its output is written again",
 			"epoch", s.Doubt.Epoch, "attempt", s.Doubt.Attempt)
 	}
@@ -223,43 +254,25 @@ func (w *transactional[T]) fence(ctx context.Context) error {
 func (w *transactional[T]) timeoutError(ctx context.Context, cause error) error {
 	const key = "transaction.max.timeout.ms"
 	allowed := "more than the brokers allow (" + key + ")"
-	if d, ok := w.brokerMillis(ctx, key); ok {
-		allowed = fmt.Sprintf("the brokers allow at most %s (%s=%d)", d, key, d.Milliseconds())
+	if ms, ok := w.brokerNumber(ctx, key); ok {
+		allowed = fmt.Sprintf("the brokers allow at most %s (%s=%d)", time.Duration(ms)*time.Millisecond, key, ms)
 	}
 	return &ClusterError{w.cluster, fail(refused, cause, "topic %s: Sink.TransactionTimeout is %s, %s: lower it, or raise the brokers'", w.topic, w.timeout, allowed)}
 }
 
-// brokerMillis reads a duration of the brokers' configuration.
-func (w *transactional[T]) brokerMillis(ctx context.Context, key string) (time.Duration, bool) {
-	admin := kadm.NewClient(w.admin)
-	meta, err := admin.BrokerMetadata(ctx)
-	if err != nil || len(meta.Brokers) == 0 {
-		return 0, false
-	}
-	configs, err := admin.DescribeBrokerConfigs(ctx, meta.Brokers[0].NodeID)
-	if err != nil {
-		return 0, false
-	}
-	for _, r := range configs {
-		for _, c := range r.Configs {
-			var n int64
-			if _, err := fmt.Sscan(c.MaybeValue(), &n); c.Key == key && err == nil {
-				return time.Duration(n) * time.Millisecond, true
-			}
-		}
-	}
-	return 0, false
-}
-
-// claim writes the unit's record down under this instance's name, or the
-// checkpoint's word if there is none, or one that says less.
+// claim writes the unit's record down under this instance's name; or, if there is
+// none, or one that says less, the checkpoint's word or the user's.
 func (w *transactional[T]) claim(ctx context.Context, r *journalRecord, s stream.Standing, committed bool) error {
 	if r != nil && r.Writer == w.instance {
 		return nil
 	}
-	claim := journalRecord{Epoch: s.Last.Epoch, Attempt: s.Last.Attempt, Manifest: s.Last.Manifest, Assumed: true}
-	if r != nil && (committed || r.names(s.Last)) {
-		claim = journalRecord{Epoch: r.Epoch, Attempt: r.Attempt, Manifest: r.Manifest, Assumed: r.Assumed}
+	reached := s.Last
+	if committed {
+		reached = *s.Doubt
+	}
+	claim := journalRecord{Epoch: reached.Epoch, Attempt: reached.Attempt, Manifest: reached.Manifest, Assumed: true}
+	if r != nil && r.names(reached) {
+		claim.Assumed = r.Assumed
 	}
 	err := w.deliver(ctx, claim, func(context.Context, *sending) error { return nil })
 	if err == nil {

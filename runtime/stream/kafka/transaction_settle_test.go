@@ -340,8 +340,8 @@ func TestJournalCreated(t *testing.T) {
 	wantError(t, err, "topic tws-journal", "kafka-topics.sh", "--create", "--config cleanup.policy=compact")
 }
 
-// Partitions were added to the journal, so that the unit's place is another one:
-// its record is still found.
+// Partitions were added to the journal, so that a new unit of that name would write to
+// another one: this one stays where it is.
 func TestJournalGrows(t *testing.T) {
 	t.Parallel()
 	c := newSinkCluster(t)

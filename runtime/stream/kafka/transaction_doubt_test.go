@@ -1,0 +1,230 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tws-go/tws/runtime/stream"
+)
+
+// forgetJournal makes the brokers deny the journal for a number of times.
+func (c *sinkCluster) forgetJournal(times int) *kfake.FaultHandle {
+	return c.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Metadata}, Topic: c.journal, Err: kerr.UnknownTopicOrPartition, Count: times})
+}
+
+// B-86: a broker that has just started denies the journal, with an epoch in doubt: at
+// a start, and in a run whose commit failed as the broker went.
+func TestJournalDenied(t *testing.T) {
+	t.Parallel()
+	for denials := 1; denials < unknownTries; denials++ {
+		c := newSinkCluster(t)
+		r := c.start(Sink[sinkRow]{}, stream.Standing{})
+		r.epoch(1)
+		r.stage(1, 2)
+		next := c.run(Sink[sinkRow]{}, r.standing)
+		h := c.forgetJournal(denials)
+		next.settle(false)
+		if h.Hits() == 0 {
+			t.Error("nothing failed")
+		}
+		next.stage(2, 2)
+		c.fault(kmsg.EndTxn, kerr.InvalidProducerEpoch)
+		if err := errors.Join(next.deliver(), next.commit()); err == nil {
+			t.Fatal("the commit did not fail")
+		}
+		c.forgetJournal(denials)
+		next.settle(false)
+		next.again()
+		c.wantIDs(1, 2)
+	}
+}
+
+// B-86: the journal is taken for lost and somebody chooses what is wrong; but then the
+// record is there. It counts.
+func TestRecordOutweighsChoice(t *testing.T) {
+	t.Parallel()
+	for _, choice := range []string{stream.InDoubtRerun, stream.InDoubtCommitted} {
+		for _, committed := range []bool{false, true} {
+			c := newSinkCluster(t)
+			r := c.start(Sink[sinkRow]{}, stream.Standing{})
+			r.epoch(1)
+			r.stage(1, 2)
+			left := r.standing
+			if committed {
+				r.again()
+			}
+			next := c.run(Sink[sinkRow]{}, left)
+			h := c.forgetJournal(-1)
+			_, err := next.d.Settle(t.Context(), left)
+			if missing := (*stream.RecordMissingError)(nil); !errors.As(err, &missing) {
+				t.Fatalf("got %v, want a RecordMissingError", err)
+			}
+			h.Remove()
+			next.standing.InDoubt = choice
+			next.settle(committed)
+			next.standing.InDoubt = ""
+			if !committed {
+				next.stage(2, 2)
+				next.again()
+			}
+			next.epoch(3)
+			c.wantIDs(1, 2, 3)
+		}
+	}
+}
+
+// The choice is carried out where the record is lost indeed, as often as it is asked
+// for: whoever chose may have ended before the checkpoint knew.
+func TestChoiceOfLostRecord(t *testing.T) {
+	t.Parallel()
+	for _, choice := range []string{stream.InDoubtRerun, stream.InDoubtCommitted} {
+		c := newSinkCluster(t)
+		r := c.start(Sink[sinkRow]{}, stream.Standing{})
+		r.epoch(1)
+		r.stage(1, 2)
+		left := r.standing
+		left.InDoubt = choice
+		if _, err := c.admin().DeleteTopic(t.Context(), c.journal); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			again := c.run(Sink[sinkRow]{}, left)
+			again.settle(choice == stream.InDoubtCommitted)
+		}
+		left.InDoubt = ""
+		if choice == stream.InDoubtCommitted {
+			left = stream.Standing{Last: *left.Doubt}
+		}
+		c.start(Sink[sinkRow]{}, left).epoch(3)
+		want := []int64{1, 3}
+		c.wantIDs(want...)
+	}
+}
+
+// B-86: another journal is named while an epoch is in doubt, whose record is in the
+// one before.
+func TestJournalRenamedInDoubt(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	r := c.start(Sink[sinkRow]{Journal: "before"}, stream.Standing{})
+	r.epoch(1)
+	_, err := c.run(Sink[sinkRow]{Journal: "after"}, r.standing).d.Settle(t.Context(), r.standing)
+	wantError(t, err, "topic after", "records went to topic before", "--in-doubt=rerun")
+	r.stage(1, 2)
+	left := r.standing
+	r.again() // and the process ends
+	for _, choice := range []string{"", stream.InDoubtRerun, stream.InDoubtCommitted} {
+		left.InDoubt = choice
+		_, err = c.run(Sink[sinkRow]{Journal: "after"}, left).d.Settle(t.Context(), left)
+		wantError(t, err, "Sink.Journal is after", "epoch 2", "set Sink.Journal to before")
+		if !errors.Is(err, stream.ErrMisconfigured) {
+			t.Errorf("%v: is not misconfigured", err)
+		}
+	}
+	left.InDoubt = ""
+	c.run(Sink[sinkRow]{Journal: "before"}, left).settle(true)
+}
+
+// An epoch was committed; the checkpoint, which does not know it, runs it once more at
+// least once, and then decides again.
+func TestDecidesAgainAfterDoubt(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	r := c.start(Sink[sinkRow]{}, stream.Standing{})
+	r.epoch(1)
+	r.epoch(2)
+	last := stream.Publication{Epoch: 2, Attempt: 2, Manifest: "xxh3:0000000000000000"}
+	next := c.start(Sink[sinkRow]{}, stream.Standing{Last: last, Unknown: true})
+	next.standing.Unknown = false
+	next.epoch(3)
+	c.wantIDs(1, 2, 3)
+}
+
+// What tells whether output is committed is as durable as the output; if not, that is
+// said.
+func TestJournalReplicas(t *testing.T) {
+	t.Parallel()
+	for made, want := range map[int16]int{0: 3, 1: 1, 3: 3} { // 0: by the sink
+		c := newSinkCluster(t, kfake.NumBrokers(3), kfake.BrokerConfigs(map[string]string{"default.replication.factor": "1"}))
+		if made > 0 {
+			compact := "compact"
+			if _, err := c.admin().CreateTopic(t.Context(), 1, made, map[string]*string{"cleanup.policy": &compact}, c.journal); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.start(Sink[sinkRow]{}, stream.Standing{}).epoch(1)
+		topics, err := c.admin().ListTopics(t.Context(), c.journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := topics[c.journal].Partitions.NumReplicas(); got != want {
+			t.Errorf("the journal has %d replicas, want %d", got, want)
+		}
+		if told := strings.Contains(c.log.String(), "fewer replicas"); told != (want < 3) {
+			t.Errorf("with %d replicas, the log says: %s", want, c.log)
+		}
+	}
+}
+
+// B-86: partitions were added to the journal, and a broker that lags behind still tells
+// of the old number.
+func TestJournalGrowsInDoubt(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	c.createJournal(1)
+	r := c.start(Sink[sinkRow]{}, stream.Standing{})
+	r.epoch(1)
+	partitions := 2
+	for ; ; partitions++ {
+		j := journal{target: &target{unit: sinkUnit}, partitions: int32(partitions)}
+		if j.home() != 0 {
+			break
+		}
+	}
+	if _, err := c.admin().UpdatePartitions(t.Context(), partitions, "tws-journal"); err != nil {
+		t.Fatal(err)
+	}
+	r = c.start(Sink[sinkRow]{}, r.standing)
+	r.stage(1, 2)
+	left := r.standing
+	r.again() // committed, and the process ends
+	next := c.run(Sink[sinkRow]{}, left)
+	cl := c.client()
+	busy := false
+	c.fake.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.fake.KeepControl()
+		q := req.(*kmsg.MetadataRequest)
+		if busy || len(q.Topics) != 1 || q.Topics[0].Topic == nil || *q.Topics[0].Topic != "tws-journal" {
+			return nil, nil, false
+		}
+		again := *q
+		var resp *kmsg.MetadataResponse
+		busy = true
+		c.fake.SleepControl(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			var err error
+			if resp, err = again.RequestWith(ctx, cl); err != nil {
+				t.Error(err)
+			}
+		})
+		busy = false
+		if resp == nil || len(resp.Topics) != 1 {
+			return nil, nil, false
+		}
+		resp.Topics[0].Partitions = resp.Topics[0].Partitions[:1]
+		resp.Version = q.Version
+		return resp, nil, true
+	})
+	committed, err := next.d.Settle(t.Context(), left)
+	if err != nil || !committed {
+		t.Errorf("settle says committed=%v, %v; want true", committed, err)
+	}
+}
