@@ -118,6 +118,7 @@ func (c *cluster) readSecret(key, file string) (string, error) {
 	if text == "" {
 		return "", c.wrong(key, "%s is empty", file)
 	}
+	c.secrets.add(text)
 	return text, nil
 }
 

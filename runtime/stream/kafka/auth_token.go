@@ -117,6 +117,7 @@ func (s *tokenServer) answer(status int, body []byte) (string, error) {
 	case broken != nil || answer.AccessToken == "":
 		return "", s.wrong("the server's answer has no access_token: is it the address of a token endpoint?")
 	}
+	s.cluster.secrets.add(answer.AccessToken)
 	return answer.AccessToken, nil
 }
 

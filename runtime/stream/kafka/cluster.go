@@ -33,6 +33,7 @@ type cluster struct {
 	connectTimeout time.Duration
 	tls            *tls.Config    // nil for none
 	sasl           sasl.Mechanism // nil for none
+	secrets        secrets
 }
 
 // Format prints no more than the name, since settings may be secret.

@@ -92,7 +92,7 @@ func (c *cluster) redact(text string) string {
 			text = strings.ReplaceAll(text, v, "***")
 		}
 	}
-	return text
+	return c.secrets.redact(text)
 }
 
 // who names what a cluster refuses.

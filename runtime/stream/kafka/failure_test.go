@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -226,6 +227,34 @@ func TestDiagnose(t *testing.T) {
 		if !errors.Is(f, tt.err) {
 			t.Errorf("%s hides its cause", f.text)
 		}
+	}
+}
+
+// Secrets that are no settings are not shown either: files are read again when they
+// are replaced, and what was read before may still come up.
+func TestSecretsAreRedacted(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "password")
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("hunter2")
+	c, err := parseCluster(stream.Clusters{"main": {"brokers": "b:1", "sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password_file": file}}, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("swordfish")
+	if _, _, err := c.sasl.Authenticate(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * maxSecrets { // the same ones do not crowd out others
+		c.secrets.add("swordfish")
+	}
+	f := c.diagnose("b:1", errors.New("odd: hunter2, swordfish"))
+	if !strings.Contains(f.text, "odd: ***, ***") {
+		t.Error(f.text)
 	}
 }
 
