@@ -172,6 +172,8 @@ func (f *fetcher) reassign(targets []fetchTarget) {
 	f.bytes = 0
 	f.mu.Unlock()
 	f.client.PurgeTopicsFromConsuming(topics...)
+	var noWait context.Context
+	f.client.PollFetches(noWait) // what it has left to tell of the earlier assignment
 	f.add(targets)
 }
 
@@ -262,7 +264,11 @@ func (f *fetcher) putPartition(t *kgo.FetchTopic, p *kgo.FetchPartition) {
 		return
 	}
 	b := f.byLog[logID{t.Topic, p.Partition}]
-	if b == nil || !b.assigned || b.failure != nil {
+	if b == nil || !b.assigned {
+		return
+	}
+	loss, _ := errors.AsType[*kgo.ErrDataLoss](p.Err)
+	if b.failure != nil && (loss == nil || b.failure.kind != outOfRange) { // a loss says more than that
 		return
 	}
 	switch id := uuid(t.TopicID); {

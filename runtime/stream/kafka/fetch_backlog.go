@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,10 +28,14 @@ func (b *backlog) forget() {
 	b.assigned, b.base, b.next, b.answers, b.failure = false, 0, 0, nil, nil
 }
 
+// errWentBack says that records came again: the log was cut short, or only markers
+// came late of which a probe had told that no record is among them.
+var errWentBack = errors.New("the client went back")
+
 // add appends the records of an answer and returns what they take.
 func (b *backlog) add(records []*kgo.Record) (bytes int64) {
-	if records[0].Offset < b.next { // the client went back: the log was cut short
-		b.fail(outOfRange, &kgo.ErrDataLoss{Topic: b.log.topic, Partition: b.log.partition, ConsumedTo: b.next, ResetTo: records[0].Offset})
+	if records[0].Offset < b.next {
+		b.fail(outOfRange, errWentBack)
 		return 0
 	}
 	c := newAnswer(records)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -25,6 +26,9 @@ type LostError struct {
 	// Remade says that the topic was deleted and made anew, so that offsets mean
 	// other records.
 	Remade bool
+	// Regrown says that the log was cut at End and has grown since: from there on
+	// it has other records than those that were fetched.
+	Regrown bool
 }
 
 func (e *LostError) Error() string {
@@ -34,6 +38,8 @@ func (e *LostError) Error() string {
 		what = fmt.Sprintf("the topic was deleted and made anew after it had been read to offset %d", e.Wanted)
 	case e.Start < 0:
 		what = fmt.Sprintf("the topic was deleted after it had been read to offset %d", e.Wanted)
+	case e.Regrown:
+		what = fmt.Sprintf("offset %d was to be read next, but the log was cut short at %d and has grown again since: up to %d records are gone, others are in their place", e.Wanted, e.End, e.Wanted-e.End)
 	case e.Wanted < e.Start:
 		what = fmt.Sprintf("offset %d was to be read next, but the log holds %d to %d: records were deleted or expired, up to %d of them", e.Wanted, e.Start, e.End, e.Start-e.Wanted)
 	default:
@@ -51,7 +57,7 @@ func (f *feed) lost(e *LostError) error {
 		return f.errorf("%w", e)
 	}
 	f.log.Warn("kafka: records are lost, reading goes on with what is there", "topic", e.Topic, "partition", e.Partition,
-		"wanted", e.Wanted, "start", e.Start, "end", e.End, "remade", e.Remade)
+		"wanted", e.Wanted, "start", e.Start, "end", e.End, "remade", e.Remade, "regrown", e.Regrown)
 	return nil
 }
 
@@ -167,14 +173,33 @@ func (f *feed) repair(ctx context.Context, n int32, wanted int64) error {
 		if err := f.lost(e); err != nil {
 			return err
 		}
-		if f.cutShort == nil {
-			f.cutShort = map[int32]int64{}
-		}
-		f.cutShort[n] = e.End
+		f.markCut(n, e.End)
 	default: // it is there: the cluster was in motion
 		f.fetch.skip(n, wanted)
 	}
 	return nil
+}
+
+// regrown is the loss of what was fetched of a log behind an offset: there, a new
+// leader's log goes on otherwise.
+func (f *feed) regrown(ctx context.Context, bad failed, end int64) error {
+	l := f.ledger.logs[bad.n].logID
+	starts, err := f.firstOffsets(ctx, l.topic)
+	if err != nil {
+		return f.topicError(l.topic, err)
+	}
+	if err := f.lost(&LostError{Topic: l.topic, Partition: l.partition, Wanted: bad.offset, Start: starts[l], End: end, Regrown: true}); err != nil {
+		return err
+	}
+	f.markCut(bad.n, end)
+	return nil
+}
+
+func (f *feed) markCut(n int32, end int64) {
+	if f.cutShort == nil {
+		f.cutShort = map[int32]int64{}
+	}
+	f.cutShort[n] = end
 }
 
 func (f *feed) isCutShort(known *knownTopic) bool {
@@ -227,6 +252,9 @@ const maxDoubts = 10
 func (f *feed) treat(ctx context.Context, bad failed) error {
 	switch bad.kind {
 	case outOfRange:
+		if loss, ok := errors.AsType[*kgo.ErrDataLoss](bad.err); ok && loss.ResetTo < bad.offset {
+			return f.regrown(ctx, bad, loss.ResetTo)
+		}
 		return f.repair(ctx, bad.n, bad.offset)
 	case anotherTopic:
 		if f.suspect = true; f.doubts < maxDoubts {
