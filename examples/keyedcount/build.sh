@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the pipeline with RocksDB, for start.sh. Usage: build.sh [BINARY]
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$(readlink -f "$0")")/../.."
 make -s env
 set -a
 source .tmp/env.sh

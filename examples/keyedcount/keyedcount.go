@@ -3,9 +3,8 @@
 // beside other stream processors.
 //
 // A comparison builds it once with build.sh and runs it with start.sh, which says
-// what it takes from the environment. Both find the repository by their own path,
-// two folders up: call them where they are, by any path to this folder but one that
-// goes through a symbolic link to it. "make bench" measures it without them.
+// what it takes from the environment; symbolic links to them, or to this folder, do
+// too. "make bench" measures it without them.
 package keyedcount
 
 import (
@@ -62,9 +61,10 @@ func (c *Counter) HandleInputRows(_ *tws.InputContext, key string, rows iter.Seq
 func Register(p *tws.Pipeline) {
 	linger := p.Conf("linger", "0s")
 	counts := tws.NewSink(kafka.Sink[Count]{
-		Topic:     p.Conf("out", "counts"),
-		Guarantee: kafka.Guarantee(p.Conf("guarantee", "exactly-once")),
-		Key:       func(c Count) []byte { return []byte(c.Key) },
+		Topic:       p.Conf("out", "counts"),
+		Guarantee:   kafka.Guarantee(p.Conf("guarantee", "exactly-once")),
+		Key:         func(c Count) []byte { return []byte(c.Key) },
+		Compression: kafka.Uncompressed, // as the others that it is compared with
 		ClientOptions: func() ([]kgo.Opt, error) {
 			d, err := time.ParseDuration(linger)
 			return []kgo.Opt{kgo.ProducerLinger(d)}, err

@@ -10,7 +10,7 @@
 #   TRIGGER             the interval between epochs (default 100ms)
 #   TWS_BINARY          the program (default: where build.sh puts it)
 set -euo pipefail
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 export TWS_CLUSTERS_MAIN_BROKERS=$BOOTSTRAP
 exec "${TWS_BINARY:-$root/.tmp/bin/keyedcount}" run \
 	--checkpoint "$WORK_DIR/checkpoint" --trigger "${TRIGGER:-100ms}" --log text \
