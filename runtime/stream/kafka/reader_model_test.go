@@ -38,7 +38,7 @@ func TestRandomInterleavings(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 1))
 			source := Source[sensor]{Topic: "sensors", BufferBytes: 1 + rng.Int64N(6000), ClientOptions: func() ([]kgo.Opt, error) {
-				return []kgo.Opt{kgo.FetchMaxPartitionBytes(200), kgo.FetchMaxWait(20_000_000)}, nil
+				return []kgo.Opt{kgo.FetchMaxPartitionBytes(200)}, nil
 			}}
 			m := &model{topicTest: newTopicTest(t, source), rng: rng, parts: 2, want: map[int32][]int64{}, got: map[int32][]int64{}}
 			for range 60 {

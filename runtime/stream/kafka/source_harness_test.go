@@ -99,8 +99,22 @@ type row struct {
 }
 
 func newTopicTest(t testing.TB, s Source[sensor], opts ...kfake.Opt) *topicTest[sensor] {
-	x := newTest(t, s, func(v *sensor) int64 { return v.ID }, opts...)
-	return x
+	s.ClientOptions = hasty(s.ClientOptions)
+	return newTest(t, s, func(v *sensor) int64 { return v.ID }, opts...)
+}
+
+// hasty makes a client wait less before it tries again, looks again for leaders, or
+// is told that there is nothing; own are the test's own options.
+func hasty(own func() ([]kgo.Opt, error)) func() ([]kgo.Opt, error) {
+	return func() (opts []kgo.Opt, err error) {
+		if own != nil {
+			opts, err = own()
+		}
+		return append([]kgo.Opt{
+			kgo.MetadataMinAge(10 * time.Millisecond), kgo.FetchMaxWait(20 * time.Millisecond),
+			kgo.RetryBackoffFn(func(int) time.Duration { return 5 * time.Millisecond }),
+		}, opts...), err
+	}
 }
 
 func newTest[R any](t testing.TB, s stream.Source[R], id func(*R) int64, opts ...kfake.Opt) *topicTest[R] {

@@ -17,7 +17,7 @@ import (
 )
 
 // outageDials is how many connections are refused while brokers are down.
-const outageDials = 5
+const outageDials = 3
 
 // outage stops the brokers at one question of a source: it is not answered, every
 // connection breaks, and the next ones are refused. The client tries again only once,
@@ -69,10 +69,7 @@ func (o *outage) dial(ctx context.Context, network, host string) (net.Conn, erro
 }
 
 func (o *outage) options() ([]kgo.Opt, error) {
-	return []kgo.Opt{
-		kgo.Dialer(o.dial), kgo.MetadataMinAge(10 * time.Millisecond), kgo.RequestRetries(1),
-		kgo.RetryBackoffFn(func(int) time.Duration { return time.Millisecond }),
-	}, nil
+	return []kgo.Opt{kgo.Dialer(o.dial), kgo.RequestRetries(1)}, nil
 }
 
 // openFrom opens a source for the first time, from some offsets on, and reads what is
