@@ -317,7 +317,8 @@ func (f *feed) wanted(at []int64, and func(n int32) bool) []fetchTarget {
 	var all []fetchTarget
 	for i, l := range f.ledger.logs {
 		if n := int32(i); f.readable(n) && and(n) {
-			all = append(all, fetchTarget{n: n, log: l.logID, id: f.ledger.topics[l.topic].id, offset: at[n]})
+			bound, cut := f.cutShort[n]
+			all = append(all, fetchTarget{n: n, log: l.logID, id: f.ledger.topics[l.topic].id, offset: at[n], cut: cut, bound: bound})
 		}
 	}
 	return all

@@ -66,6 +66,9 @@ type fetchTarget struct {
 	log    logID
 	id     uuid
 	offset int64
+	// cut says that the log was cut at bound: nothing behind is to be fetched.
+	cut   bool
+	bound int64
 }
 
 func startFetcher(client *kgo.Client, capacity int64, log *slog.Logger) *fetcher {
@@ -157,12 +160,17 @@ func (f *fetcher) assign(targets []fetchTarget, again bool) {
 	}
 }
 
-// reassign forgets everything and begins with the targets.
+// reassign forgets everything, but for what the client will not tell again, and
+// begins with the targets.
 func (f *fetcher) reassign(targets []fetchTarget) {
 	var topics []string
 	seen := map[string]bool{}
+	losses := map[logID]*kgo.ErrDataLoss{}
 	f.mu.Lock()
 	for id, b := range f.byLog {
+		if b.failure != nil {
+			losses[id], _ = errors.AsType[*kgo.ErrDataLoss](b.failure.err)
+		}
 		b.forget()
 		if !seen[id.topic] {
 			seen[id.topic] = true
@@ -175,6 +183,13 @@ func (f *fetcher) reassign(targets []fetchTarget) {
 	var noWait context.Context
 	f.client.PollFetches(noWait) // what it has left to tell of the earlier assignment
 	f.add(targets)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range targets {
+		if loss := losses[t.log]; loss != nil && !t.cut && loss.ResetTo < t.offset {
+			f.byLog[t.log].fail(outOfRange, loss)
+		}
+	}
 }
 
 // add begins to fetch targets that are not fetched.
@@ -183,7 +198,10 @@ func (f *fetcher) add(targets []fetchTarget) {
 	f.mu.Lock()
 	for _, t := range targets {
 		b := f.backlog(t)
-		b.assigned, b.id, b.base, b.next = true, t.id, t.offset, t.offset
+		b.assigned, b.id, b.base, b.next, b.bound = true, t.id, t.offset, t.offset, t.bound
+		if t.cut && t.offset >= t.bound {
+			continue // it has all there is
+		}
 		if offsets[t.log.topic] == nil {
 			offsets[t.log.topic] = map[int32]kgo.Offset{}
 		}
@@ -278,7 +296,7 @@ func (f *fetcher) putPartition(t *kgo.FetchTopic, p *kgo.FetchPartition) {
 		f.putError(b, p.Err)
 	case len(p.Records) > 0:
 		f.troubles = 0
-		f.bytes += b.add(p.Records)
+		f.bytes += b.put(p.Records)
 	}
 }
 

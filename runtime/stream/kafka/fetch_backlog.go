@@ -19,13 +19,31 @@ type backlog struct {
 	assigned bool
 	base     int64
 	next     int64
+	bound    int64 // of a log that was cut: what comes from there on is not of it; 0 for none
 	answers  []answer
 	failure  *failed
 }
 
 // forget drops everything.
 func (b *backlog) forget() {
-	b.assigned, b.base, b.next, b.answers, b.failure = false, 0, 0, nil, nil
+	b.assigned, b.base, b.next, b.bound, b.answers, b.failure = false, 0, 0, 0, nil, nil
+}
+
+// put appends the records of an answer, but for what is not of the log, and returns
+// what they take.
+func (b *backlog) put(records []*kgo.Record) (bytes int64) {
+	n := len(records)
+	for b.bound > 0 && n > 0 && records[n-1].Offset >= b.bound {
+		n--
+		records[n].Recycle()
+	}
+	if n > 0 {
+		bytes = b.add(records[:n])
+	}
+	if n < len(records) && b.failure == nil {
+		b.next = max(b.next, b.bound)
+	}
+	return bytes
 }
 
 // errWentBack says that records came again: the log was cut short, or only markers

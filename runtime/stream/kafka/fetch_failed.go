@@ -50,9 +50,31 @@ func (f *fetcher) skip(n int32, offset int64) {
 	log, at := b.log, b.next
 	f.tell()
 	f.mu.Unlock()
+	f.restart(log, at, true)
+}
+
+// bound ends fetching a partition where its log was cut. What was fetched stays.
+func (f *fetcher) bound(n int32, end int64) {
+	f.mu.Lock()
+	if int(n) >= len(f.logs) || !f.logs[n].assigned {
+		f.mu.Unlock()
+		return
+	}
+	b := f.logs[n]
+	b.bound, b.failure = end, nil
+	log, at := b.log, b.next
+	f.tell()
+	f.mu.Unlock()
+	f.restart(log, at, at < end)
+}
+
+// restart makes the client fetch a partition from an offset on, or not any more.
+func (f *fetcher) restart(log logID, at int64, on bool) {
 	f.between(func() {
 		f.client.RemoveConsumePartitions(map[string][]int32{log.topic: {log.partition}})
-		f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{log.topic: {log.partition: kgo.NewOffset().At(at)}})
+		if on {
+			f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{log.topic: {log.partition: kgo.NewOffset().At(at)}})
+		}
 	})
 }
 

@@ -141,32 +141,45 @@ func (c *cut) advance(n int, maxRows, maxBytes int64) (rows int64) {
 	}
 	at, rows, bytes := b.advance(c.at[n], min(c.end[n], b.next), maxRows, maxBytes)
 	c.at[n], c.rows, c.bytes = max(c.at[n], at), c.rows+rows, c.bytes+bytes
+	if c.feed.dry(int32(n), c.at[n]) {
+		c.at[n] = c.end[n]
+	}
 	return rows
 }
 
 // backlog returns what is fetched of a partition, nil for one that is not to be
 // fetched. The caller holds the fetcher's mutex.
 func (f *feed) backlog(n int) *backlog {
-	if !f.readable(int32(n)) || f.isCut(int32(n)) || n >= len(f.fetch.logs) || !f.fetch.logs[n].assigned {
+	if !f.readable(int32(n)) || n >= len(f.fetch.logs) || !f.fetch.logs[n].assigned {
 		return nil
 	}
 	return f.fetch.logs[n]
 }
 
-// reach returns how far a partition is known. One that is gone, which the policy
-// then allows, has nothing more to wait for.
+// reach returns how far a partition is known. One that is gone, or whose log was
+// cut and is fetched to there, has nothing more to wait for: the policy allows it.
 func (f *feed) reach(n int) int64 {
-	if !f.readable(int32(n)) || f.isCut(int32(n)) {
+	b := f.backlog(n)
+	if b == nil && f.readable(int32(n)) {
+		return 0
+	}
+	if b == nil || f.dry(int32(n), b.next) {
 		return noLimit
 	}
-	if b := f.backlog(n); b != nil {
-		return b.next
-	}
-	return 0
+	return b.next
 }
 
-// isCut reports whether a partition's log was found to end before what was read.
-func (f *feed) isCut(n int32) bool {
-	_, ok := f.cutShort[n]
-	return ok
+// dry reports whether nothing of a partition will come from an offset on: it is
+// gone, or its log was cut before that. What was fetched before still comes. The
+// caller holds the fetcher's mutex.
+func (f *feed) dry(n int32, at int64) bool {
+	if !f.readable(n) {
+		return true
+	}
+	end, cut := f.cutShort[n]
+	if !cut || at < end {
+		return false
+	}
+	b := f.backlog(int(n))
+	return b == nil || at >= b.next
 }

@@ -170,10 +170,7 @@ func (f *feed) repair(ctx context.Context, n int32, wanted int64) error {
 		}
 		f.fetch.skip(n, e.Start)
 	case wanted > e.End:
-		if err := f.lost(e); err != nil {
-			return err
-		}
-		f.markCut(n, e.End)
+		return f.lostTail(n, e)
 	default: // it is there: the cluster was in motion
 		f.fetch.skip(n, wanted)
 	}
@@ -188,18 +185,23 @@ func (f *feed) regrown(ctx context.Context, bad failed, end int64) error {
 	if err != nil {
 		return f.topicError(l.topic, err)
 	}
-	if err := f.lost(&LostError{Topic: l.topic, Partition: l.partition, Wanted: bad.offset, Start: starts[l], End: end, Regrown: true}); err != nil {
-		return err
-	}
-	f.markCut(bad.n, end)
-	return nil
+	return f.lostTail(bad.n, &LostError{Topic: l.topic, Partition: l.partition, Wanted: bad.offset, Start: starts[l], End: end, Regrown: true})
 }
 
-func (f *feed) markCut(n int32, end int64) {
-	if f.cutShort == nil {
-		f.cutShort = map[int32]int64{}
+// lostTail is the loss of what lay behind the end of a log. Until Discover finds
+// the log anew, only what lies before is read of it.
+func (f *feed) lostTail(n int32, e *LostError) error {
+	if end, known := f.cutShort[n]; !known || e.End < end {
+		if err := f.lost(e); err != nil {
+			return err
+		}
+		if f.cutShort == nil {
+			f.cutShort = map[int32]int64{}
+		}
+		f.cutShort[n] = e.End
 	}
-	f.cutShort[n] = end
+	f.fetch.bound(n, f.cutShort[n])
+	return nil
 }
 
 func (f *feed) isCutShort(known *knownTopic) bool {
@@ -207,8 +209,7 @@ func (f *feed) isCutShort(known *knownTopic) bool {
 }
 
 // afterCut returns where the partitions of a topic go on after the log of one was
-// cut short: that one at its end, since all before was read, the others where
-// they are.
+// cut short: that one at its end if all before was read, the others where they are.
 func (f *feed) afterCut(ctx context.Context, known *knownTopic, seen listed, name string, at *place) (map[int32]int64, error) {
 	starts, err := Earliest.starts(ctx, f, name, seen.partitions)
 	if err != nil {
@@ -221,7 +222,7 @@ func (f *feed) afterCut(ctx context.Context, known *knownTopic, seen listed, nam
 		}
 		starts[p] = at.at[n]
 		if end, ok := f.cutShort[n]; ok {
-			starts[p] = end
+			starts[p] = min(end, at.at[n])
 		}
 	}
 	return starts, nil

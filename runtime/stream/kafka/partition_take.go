@@ -58,8 +58,8 @@ func (f *feed) cover(n int32, at int64) {
 // next takes what is there of a partition. The caller holds the fetcher's mutex.
 func (f *feed) next(n int32, at, end int64) (t taken, there bool) {
 	b := f.backlog(int(n))
-	if b == nil && f.reach(int(n)) == noLimit {
-		return taken{next: end}, true // it is gone, and nothing comes
+	if f.dry(n, at) {
+		return taken{next: end}, true
 	}
 	if b == nil || at < b.base || at >= b.next {
 		return taken{}, false
