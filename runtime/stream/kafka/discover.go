@@ -284,6 +284,11 @@ func (f *feed) compareTopic(ctx context.Context, name string, at *place) (*topic
 	if err != nil {
 		return nil, f.topicError(name, err)
 	}
+	if known != nil && !known.id.differs(seen.id) {
+		if err := f.checkGrown(ctx, name, known, starts); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range fresh {
 		t.Partitions = append(t.Partitions, partitionEntry{Partition: p, Start: starts[p]})
 	}

@@ -121,6 +121,31 @@ func (f *feed) checkNamed() error {
 	return nil
 }
 
+// checkGrown reports what partitions that were added to a topic lost before they were
+// found. Partitions with lower numbers than one that is read, and those that are
+// named, were there before, and not wanted then.
+func (f *feed) checkGrown(ctx context.Context, name string, known *knownTopic, starts map[int32]int64) error {
+	last := int32(-1)
+	for _, n := range known.ordinals {
+		if !f.ledger.logs[n].gone {
+			last = max(last, f.ledger.logs[n].partition)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(starts)) {
+		if p <= last || starts[p] == 0 || f.partitions != nil {
+			continue
+		}
+		ends, err := f.ask(ctx, f.admin.ListEndOffsets, []string{name})
+		if err != nil {
+			return f.topicError(name, err)
+		}
+		if err := f.lost(&LostError{Topic: name, Partition: p, Start: starts[p], End: ends[logID{name, p}]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // begin notes where an epoch begins, before anything of it is cut or read. The
 // first time it compares what the cluster has with the journal, unless Discover did:
 // only a position says how far a topic had been read that is gone.
