@@ -38,3 +38,8 @@ func TestBrokerChoiceCut(t *testing.T) {
 func TestBrokerCrashAgain(t *testing.T) {
 	broker(t).crashAgain(t)
 }
+
+// TestIsolation against a broker. B-74
+func TestBrokerIsolation(t *testing.T) {
+	broker(t).isolation(t)
+}
