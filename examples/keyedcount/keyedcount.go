@@ -54,6 +54,15 @@ func (c *Counter) HandleInputRows(_ *tws.InputContext, key string, rows iter.Seq
 	return c.N.Update(n)
 }
 
+// CountEvents counts the events of a topic by key.
+func CountEvents(f *tws.Flow) tws.Stream[Count] {
+	events := tws.ReadStream(f, kafka.Source[Event]{Name: "events", Topic: f.String("in", "events")})
+	return tws.TransformWithState(
+		tws.GroupBy(events, func(e Event) string { return e.Key }),
+		func() *Counter { return &Counter{} },
+	)
+}
+
 // Register adds the flow of the pipeline. The topics and the guarantee are
 // configuration, so it is written by hand: --conf in=TOPIC, --conf out=TOPIC,
 // --conf guarantee=exactly-once or at-least-once, --conf linger=DURATION (how long
@@ -70,11 +79,5 @@ func Register(p *tws.Pipeline) {
 			return []kgo.Opt{kgo.ProducerLinger(d)}, err
 		},
 	})
-	tws.AppendFlow(p, counts, "counts", func(f *tws.Flow) tws.Stream[Count] {
-		events := tws.ReadStream(f, kafka.Source[Event]{Name: "events", Topic: p.Conf("in", "events")})
-		return tws.TransformWithState(
-			tws.GroupBy(events, func(e Event) string { return e.Key }),
-			func() *Counter { return &Counter{} },
-		)
-	})
+	tws.AppendFlow(p, counts, "counts", CountEvents)
 }
