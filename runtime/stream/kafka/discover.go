@@ -269,10 +269,7 @@ func (f *feed) compareTopic(ctx context.Context, name string, at *place) (*topic
 		starts, err = f.afterCut(ctx, known, seen, name, at)
 	case known != nil:
 		t.ID, t.Generation = known.id, known.generation
-		fresh = slices.DeleteFunc(slices.Clone(fresh), func(p int32) bool {
-			_, old := f.ledger.ordinal[logID{name, p}]
-			return old
-		})
+		fresh = slices.DeleteFunc(slices.Clone(fresh), func(p int32) bool { return f.ledger.has(logID{name, p}) })
 	}
 	if len(fresh) == 0 {
 		delete(f.deleted, name)

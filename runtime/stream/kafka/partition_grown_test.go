@@ -77,3 +77,25 @@ func TestMatchedTopicNotLost(t *testing.T) {
 	x.restart()
 	wantIDs(t, x.drain(), numbers(15, 19)...)
 }
+
+// TestRemadeTopicGrows: a partition of a topic that was made anew without it, and
+// was given it again, is a new one.
+func TestRemadeTopicGrows(t *testing.T) {
+	t.Parallel()
+	x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: EarliestAvailable})
+	x.put(0, 1)
+	x.put(1, 2)
+	wantIDs(t, x.drain(), 1, 2)
+	x.stop()
+	x.remake(1)
+	x.put(0, 3)
+	wantIDs(t, x.drain(), 3)
+	x.grow(2)
+	x.put(1, 4, 5)
+	x.clock.Add(31)
+	wantIDs(t, x.follow(2), 4, 5)
+	x.wantAt(`{"sensors":{"0":1,"1":1},"sensors@2":{"0":1,"1":2}}`)
+	x.restart()
+	x.put(1, 6)
+	wantIDs(t, x.drain(), 6)
+}

@@ -117,15 +117,20 @@ func (l *ledger) check(e *entry) error {
 		}
 		for _, p := range t.Partitions {
 			id := logID{t.Topic, p.Partition}
-			_, old := l.ordinal[id]
 			again := known != nil && t.Generation > known.generation
-			if p.Partition < 0 || p.Start < 0 || named[id] || old && !again {
+			if p.Partition < 0 || p.Start < 0 || named[id] || l.has(id) && !again {
 				return fmt.Errorf("%s is named twice, or at offset %d", id, p.Start)
 			}
 			named[id] = true
 		}
 	}
 	return nil
+}
+
+// has reports whether a partition is one of its topic's present generation.
+func (l *ledger) has(id logID) bool {
+	n, known := l.ordinal[id]
+	return known && !l.logs[n].gone
 }
 
 // apply makes the ledger know a checked entry.

@@ -242,7 +242,7 @@ func (f *feed) afterCut(ctx context.Context, known *knownTopic, seen listed, nam
 	}
 	for _, n := range known.ordinals {
 		p := f.ledger.logs[n].partition
-		if _, there := starts[p]; !there {
+		if _, there := starts[p]; !there || f.ledger.logs[n].gone {
 			continue
 		}
 		starts[p] = at.at[n]
