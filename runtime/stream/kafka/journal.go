@@ -44,6 +44,12 @@ func (r *journalRecord) names(p stream.Publication) bool {
 	return r.Epoch == p.Epoch && r.Attempt == p.Attempt && r.Manifest == p.Manifest
 }
 
+// before reports whether the record is of an earlier epoch than a publication, or of
+// an earlier attempt at it.
+func (r *journalRecord) before(p stream.Publication) bool {
+	return r.Epoch < p.Epoch || r.Epoch == p.Epoch && r.Attempt < p.Attempt
+}
+
 // String is how messages name the epoch.
 func (r *journalRecord) String() string { return describeEpoch(r.Epoch, r.Attempt, r.Manifest) }
 

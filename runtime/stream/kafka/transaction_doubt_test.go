@@ -1,11 +1,10 @@
 package kafka
 
 import (
-	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -173,58 +172,58 @@ func TestJournalReplicas(t *testing.T) {
 	}
 }
 
-// B-86: partitions were added to the journal, and a broker that lags behind still tells
-// of the old number.
-func TestJournalGrowsInDoubt(t *testing.T) {
+// B-86: a broker that lags behind tells of fewer partitions than the journal has got, so
+// that the unit's is not among them.
+func TestJournalCountLags(t *testing.T) {
 	t.Parallel()
 	c := newSinkCluster(t)
-	c.createJournal(1)
-	r := c.start(Sink[sinkRow]{}, stream.Standing{})
-	r.epoch(1)
-	partitions := 2
+	partitions := int32(2)
 	for ; ; partitions++ {
-		j := journal{target: &target{unit: sinkUnit}, partitions: int32(partitions)}
-		if j.home() != 0 {
+		if j := (journal{target: &target{unit: sinkUnit}, partitions: partitions}); j.home() > 0 {
 			break
 		}
 	}
-	if _, err := c.admin().UpdatePartitions(t.Context(), partitions, "tws-journal"); err != nil {
-		t.Fatal(err)
-	}
-	r = c.start(Sink[sinkRow]{}, r.standing)
+	c.createJournal(partitions)
+	r := c.start(Sink[sinkRow]{}, stream.Standing{})
+	r.epoch(1)
 	r.stage(1, 2)
 	left := r.standing
 	r.again() // committed, and the process ends
 	next := c.run(Sink[sinkRow]{}, left)
-	cl := c.client()
-	busy := false
+	lags := c.tellOnePartition(unknownTries - 1)
+	next.settle(true)
+	if n := lags.Load(); n > 0 {
+		t.Errorf("the number of partitions was told %d times too few", n)
+	}
+	next.epoch(3)
+	c.wantIDs(1, 2, 3)
+}
+
+// tellOnePartition makes the cluster tell of one partition only when it is asked for
+// the journal, for a number of times, of which it returns those that are left.
+func (c *sinkCluster) tellOnePartition(times int32) *atomic.Int32 {
+	left, client, asking := &atomic.Int32{}, c.client(), false
+	left.Store(times)
 	c.fake.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		c.fake.KeepControl()
 		q := req.(*kmsg.MetadataRequest)
-		if busy || len(q.Topics) != 1 || q.Topics[0].Topic == nil || *q.Topics[0].Topic != "tws-journal" {
+		if asking || left.Load() == 0 || len(q.Topics) != 1 || q.Topics[0].Topic == nil || *q.Topics[0].Topic != c.journal {
 			return nil, nil, false
 		}
-		again := *q
+		left.Add(-1)
+		asking = true
+		defer func() { asking = false }()
 		var resp *kmsg.MetadataResponse
-		busy = true
-		c.fake.SleepControl(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			defer cancel()
-			var err error
-			if resp, err = again.RequestWith(ctx, cl); err != nil {
-				t.Error(err)
-			}
-		})
-		busy = false
-		if resp == nil || len(resp.Topics) != 1 {
+		var err error
+		again := *q
+		c.fake.SleepControl(func() { resp, err = again.RequestWith(c.t.Context(), client) })
+		if err != nil || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) == 0 {
+			c.t.Errorf("the cluster does not answer: %v", err)
 			return nil, nil, false
 		}
 		resp.Topics[0].Partitions = resp.Topics[0].Partitions[:1]
 		resp.Version = q.Version
 		return resp, nil, true
 	})
-	committed, err := next.d.Settle(t.Context(), left)
-	if err != nil || !committed {
-		t.Errorf("settle says committed=%v, %v; want true", committed, err)
-	}
+	return left
 }

@@ -185,7 +185,7 @@ func (w *transactional[T]) compare(r *journalRecord, s stream.Standing) (bool, e
 		return false, nil
 	case r != nil && r.Assumed && r.Writer == w.instance:
 		return false, nil // nothing was committed since this instance began without a record
-	case r != nil && !r.Assumed && s.Unknown && s.Doubt == nil && r.Epoch <= s.Last.Epoch:
+	case r != nil && !r.Assumed && s.Unknown && s.Doubt == nil && r.before(s.Last):
 		return false, nil // left from when the sink last decided; what came later, or once more, was committed without it
 	case r != nil && !r.Assumed:
 		return false, w.moved(r, s)
