@@ -47,16 +47,15 @@ type offsetsOf interface {
 
 func (e edge) starts(ctx context.Context, ask offsetsOf, topic string, partitions []int32) (map[int32]int64, error) {
 	if e == Latest {
-		all, err := ask.endOffsets(ctx, topic)
-		return pick(all, topic, partitions, err)
+		return askEach(ctx, ask.endOffsets, topic, partitions)
 	}
-	all, err := ask.firstOffsets(ctx, topic)
-	return pick(all, topic, partitions, err)
+	return askEach(ctx, ask.firstOffsets, topic, partitions)
 }
 
 func (t AtTime) starts(ctx context.Context, ask offsetsOf, topic string, partitions []int32) (map[int32]int64, error) {
-	all, err := ask.offsetsAfter(ctx, time.Time(t), topic)
-	return pick(all, topic, partitions, err)
+	return askEach(ctx, func(ctx context.Context, topics ...string) (map[logID]int64, error) {
+		return ask.offsetsAfter(ctx, time.Time(t), topics...)
+	}, topic, partitions)
 }
 
 func (a At) starts(ctx context.Context, ask offsetsOf, topic string, partitions []int32) (map[int32]int64, error) {
@@ -89,18 +88,27 @@ func (m PerTopic) starts(ctx context.Context, ask offsetsOf, topic string, parti
 	return Earliest.starts(ctx, ask, topic, partitions)
 }
 
-// pick returns the offsets of some partitions of a topic.
-func pick(all map[logID]int64, topic string, partitions []int32, err error) (map[int32]int64, error) {
-	if err != nil {
-		return nil, err
-	}
-	offsets := make(map[int32]int64, len(partitions))
-	for _, p := range partitions {
-		offset, ok := all[logID{topic, p}]
-		if !ok {
-			return nil, fmt.Errorf("the cluster names no offset of topic %s, partition %d: it was just made or is just being deleted, start again", topic, p)
+// askEach returns the offsets of some partitions of a topic. It asks again when one is
+// missing: it was just made, and the cluster that has listed it is not sure yet.
+func askEach(ctx context.Context, list func(context.Context, ...string) (map[logID]int64, error), topic string, partitions []int32) (map[int32]int64, error) {
+	for try, pause := 1, firstPause; ; try, pause = try+1, 2*pause {
+		all, err := list(ctx, topic)
+		if err != nil {
+			return nil, err
 		}
-		offsets[p] = offset
+		offsets := make(map[int32]int64, len(partitions))
+		for _, p := range partitions {
+			if offset, ok := all[logID{topic, p}]; ok {
+				offsets[p] = offset
+			} else {
+				err = fmt.Errorf("the cluster names no offset of topic %s, partition %d: it is being made or deleted, start again", topic, p)
+			}
+		}
+		if err == nil {
+			return offsets, nil
+		}
+		if try == listTries || !wait(ctx, pause) {
+			return nil, err
+		}
 	}
-	return offsets, nil
 }
