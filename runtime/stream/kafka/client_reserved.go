@@ -16,8 +16,9 @@ type reservedOption struct {
 	instead string // what to do in place of setting it, "" for nothing
 }
 
-// reservedOptions lists them. Whatever else may be set is a matter of speed, of
-// memory, of the connection, or makes the client fail loudly.
+// reservedOptions lists them. Of the others, what the client does by itself changes
+// its speed, its memory or its connections, or makes it fail; what it calls, such as
+// hooks and compressors, is the user's own code.
 func reservedOptions() []reservedOption {
 	return []reservedOption{
 		// What is read, and whether a client may go elsewhere when that is gone.
@@ -37,6 +38,13 @@ func reservedOptions() []reservedOption {
 		{"DefaultProduceTopicAlways", "set Sink.Topic"},
 		{"RequiredAcks", ""},
 		{"MaxProduceRequestsInflightPerBroker", ""},
+		// Whether a topic is the one that was there. A journal that was deleted would come
+		// back with a policy by which the brokers delete what must stay.
+		{"AllowAutoTopicCreation", "create the topic before"},
+		// Whether damage and loss are noticed: by checksums, and by the epochs of leaders,
+		// which older versions of the protocol do not have.
+		{"DisableFetchCRCValidation", ""},
+		{"MaxVersions", ""},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -64,6 +65,13 @@ func TestReservedOptions(t *testing.T) {
 		{"RecordPartitioner", producer, kgo.RecordPartitioner(newTopicPartitioner("alerts", ByKey, false)), "Sink.Partition"},
 		{"RecordPartitioner", nil, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), "Sink.Partition"},
 		{"RackAwarePartitioning", producer, kgo.RackAwarePartitioning(), "ClientOptions"},
+		{"AllowAutoTopicCreation", source, kgo.AllowAutoTopicCreation(), "create the topic before"},
+		{"AllowAutoTopicCreation", producer, kgo.AllowAutoTopicCreation(), "create the topic before"},
+		{"AllowAutoTopicCreation", nil, kgo.AllowAutoTopicCreation(), "create the topic before"},
+		{"DisableFetchCRCValidation", source, kgo.DisableFetchCRCValidation(), "ClientOptions"},
+		{"DisableFetchCRCValidation", journal, kgo.DisableFetchCRCValidation(), "ClientOptions"},
+		{"MaxVersions", source, kgo.MaxVersions(kversion.V2_0_0()), "ClientOptions"},
+		{"MaxVersions", producer, kgo.MaxVersions(nil), "ClientOptions"},
 	} {
 		made, err := connect(clusters, "main", userOptions(kgo.MetadataMinAge(time.Second), c.own), nil, c.given...)
 		if err == nil {
@@ -101,7 +109,7 @@ func TestOptionsLeftToUser(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network") }
 	own := userOptions(kgo.MetadataMinAge(time.Second), kgo.ProducerLinger(0), kgo.FetchMaxBytes(1<<20), kgo.Rack("r"), kgo.DefaultProduceTopic("x"),
 		kgo.DisableFetchSessions(), kgo.RecordRetries(3), kgo.StopProducerOnDataLossDetected(), kgo.DisableIdempotentWrite(), kgo.Dialer(dial),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.MaxVersions(kversion.Stable()))
 	made, err := connect(clusters, "main", own, nil, append(fetchOptions(set), kgo.RecordPartitioner(newTopicPartitioner("alerts", Sticky, false)))...)
 	if client := closeOnEnd(t, made, err); client.OptValue(kgo.ProducerLinger) != time.Duration(0) {
 		t.Error("the user's option has no effect")
