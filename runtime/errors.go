@@ -19,7 +19,8 @@ var ErrEpochTooLarge = engine.ErrEpochTooLarge
 
 // ErrFlowChanged marks the refusal of a flow that does not fit its checkpoint: its
 // processors, their state or its target are others. Restore what was declared, or
-// start from a fresh checkpoint with a fresh tables folder.
+// start from a fresh checkpoint with fresh tables and topics: all output is written
+// again.
 var ErrFlowChanged = engine.ErrFlowChanged
 
 // errNullAppended is for EmitNull in a processor whose rows are never taken back.

@@ -80,7 +80,7 @@ func (e *env) hint(err error) string {
 	case errors.As(err, &moved) && moved.Location != "":
 		return "--tables names the folder that the pipeline's tables are in"
 	case errors.Is(err, tws.ErrFlowChanged):
-		return "nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint and a fresh --tables"
+		return "nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint, a fresh --tables and fresh topics: all output is written again"
 	case errors.Is(err, store.ErrCorrupt):
 		return "the folders flows/*/store in the checkpoint can be deleted: state is made anew from snapshots and changelogs"
 	case errors.Is(err, tws.ErrEpochTooLarge):

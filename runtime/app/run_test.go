@@ -190,7 +190,7 @@ func TestSecondInstance(t *testing.T) {
 // person has chosen; the one that fits goes on.
 func TestChangedProgram(t *testing.T) {
 	t.Parallel()
-	const hint = "\nhint: nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint and a fresh --tables\n"
+	const hint = "\nhint: nothing was changed; restore what the checkpoint was made with (the declarations and their tws.lock.json), or run with a fresh --checkpoint, a fresh --tables and fresh topics: all output is written again\n"
 	for name, c := range map[string]struct {
 		before, after func(*tws.Pipeline)
 		want          []string

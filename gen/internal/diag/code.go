@@ -254,20 +254,20 @@ A processor, state or timer that the lock file knows is not declared any more,
 or under another name. State that was written for it would be lost. If the
 declaration is in a file with a build tag, nothing is gone: pass the tag with
 -tags. Removing and renaming will come with schema evolution; until then restore
-the declaration, or delete tws.lock.json and start with a fresh checkpoint and a
-fresh tables folder (or another table name): with a fresh checkpoint alone all
-rows would go into the existing table once more.`},
+the declaration, or delete tws.lock.json and start with a fresh checkpoint and
+fresh tables and topics (or other names): all output is written again, with a
+fresh checkpoint alone into the tables and topics that have it already.`},
 	{Changed, "type of stored state changed", `
 A processor's key type, or the kind or type of a state, differs from that in the
 lock file: the bytes that are stored could not be read. Restore the type,
 declare a new state beside the old one, or delete tws.lock.json and start with a
-fresh checkpoint and a fresh tables folder (or another table name).`},
+fresh checkpoint and fresh tables and topics (or other names).`},
 	{StateStruct, "struct used in stored state changed", `
 A struct that is part of a state or key has another set of fields than the lock
 file says. Fields may be reordered and Go names changed as long as the names on
 the wire stay. Structs that are used in rows only may change freely, as far as
 the lock is concerned; a table that exists refuses other columns for now.
-Restore the field, declare a new state with a new type, or delete tws.lock.json
-and start with a fresh checkpoint and a fresh tables folder (or another table
-name).`},
+Restore the field, declare a new state beside the old one with a new type, or
+delete tws.lock.json and start with a fresh checkpoint and fresh tables and topics
+(or other names).`},
 }

@@ -9,10 +9,14 @@ import (
 )
 
 // startOver is the way out where nothing that was stored has to be kept. With a
-// fresh checkpoint alone every row would go into the old tables once more.
-const startOver = "delete " + schemas.LockFile + " and start with a fresh checkpoint and a fresh tables folder (or another table name)"
+// fresh checkpoint alone every row would go into the old tables and topics once
+// more.
+const startOver = "delete " + schemas.LockFile + " and start with a fresh checkpoint and fresh tables and topics (or other names): all output is written again"
 
 const restore = "restore it, or " + startOver
+
+// newState is the way on for a struct of stored state that has to change.
+const newState = "declare a new state beside it with a new type"
 
 // assignIDs gives every state, timer and field its id: the one in the lock, or
 // the next free one in order of declaration. It returns the new lock. What the
@@ -116,7 +120,7 @@ func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, 
 	if i < 0 {
 		if stored {
 			a.pl.report(a.pl.fieldPos(s, f, 0), diag.StateStruct,
-				"declare a new state with a new type, or "+startOver,
+				newState+", or "+startOver,
 				"struct %s is part of stored state and has the new field %q", a.pl.typeString(s.Go), f.Wire)
 		}
 		f.ID = locked.NextFieldID
@@ -127,7 +131,7 @@ func (a *assigner) field(s *structPlan, f *Field, locked *schemas.LockedStruct, 
 	was := &locked.Fields[i]
 	f.ID = was.ID
 	if stored && !sameType(was.Type, now) {
-		a.pl.report(a.pl.fieldPos(s, f, 0), diag.StateStruct, restore,
+		a.pl.report(a.pl.fieldPos(s, f, 0), diag.StateStruct, "restore the type, "+newState+", or "+startOver,
 			"field %q of struct %s is part of stored state and changed its type from %s to %s",
 			f.Wire, a.pl.typeString(s.Go), was.Type, now)
 	}
