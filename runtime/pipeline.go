@@ -38,7 +38,8 @@ type Options struct {
 	// Kafka topic written exactly once, has lost its record of a flow: "rerun" runs
 	// an epoch in doubt again, so that its rows may be there twice; "committed"
 	// takes it as written, so that its rows may be missing. Without it such a flow
-	// is refused. Use it for one start only.
+	// is refused, unless an earlier start that had it ended too soon. Use it for one
+	// start only.
 	InDoubt string
 	// Log defaults to discarding. The library logs lifecycle, never rows.
 	Log *slog.Logger

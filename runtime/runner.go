@@ -11,6 +11,7 @@ import (
 
 	"github.com/tws-go/tws/runtime/checkpoint"
 	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/runtime/stream"
 )
 
 // Run opens the pipeline, recovers it to where its checkpoint says, and runs it
@@ -140,8 +141,8 @@ func (p *Pipeline) build() ([]*builtFlow, engine.Config, error) {
 	if o.Trigger.byInterval && o.Trigger.interval <= 0 {
 		errs = append(errs, &ConfigError{Key: "trigger", Reason: fmt.Sprintf("the interval must be longer than zero, got %s", o.Trigger.interval)})
 	}
-	if o.InDoubt != "" && o.InDoubt != engine.InDoubtRerun && o.InDoubt != engine.InDoubtCommitted {
-		errs = append(errs, &ConfigError{Key: "in-doubt", Reason: fmt.Sprintf("want %s or %s, got %q", engine.InDoubtRerun, engine.InDoubtCommitted, o.InDoubt)})
+	if o.InDoubt != "" && o.InDoubt != stream.InDoubtRerun && o.InDoubt != stream.InDoubtCommitted {
+		errs = append(errs, &ConfigError{Key: "in-doubt", Reason: fmt.Sprintf("want %s or %s, got %q", stream.InDoubtRerun, stream.InDoubtCommitted, o.InDoubt)})
 	}
 	config.InDoubt = o.InDoubt
 	config.Stores, config.Clock, config.Log = o.Stores, o.Clock, o.Log

@@ -52,7 +52,8 @@ type Decider interface {
 	// whatever process, can take effect any more, and then reports whether the
 	// epoch in doubt is committed. When the sink is at neither of the two epochs,
 	// it returns a [SinkMovedError] or a [RecordMissingError]. A record that it has
-	// counts, whatever Standing.InDoubt says.
+	// counts, whatever Standing.InDoubt says. Where that is followed, it becomes the
+	// sink's record, and Settle answers the same when it is asked again.
 	Settle(ctx context.Context, s Standing) (committed bool, err error)
 }
 
@@ -95,15 +96,16 @@ type RecordMissingError struct {
 }
 
 func (e *RecordMissingError) Error() string {
-	doubt := "no epoch is in doubt"
-	if e.Doubt > 0 {
-		doubt = "whether epoch " + strconv.FormatInt(e.Doubt, 10) + " was written too cannot be known without it"
+	lost := e.Where + " has no record of " + e.Unit.String() + ", which has written epoch " + strconv.FormatInt(e.Last, 10) + " to " + e.Sink
+	const fresh = "or start over with a fresh checkpoint (all output is written again)"
+	if e.Doubt == 0 {
+		return lost + "; no epoch is in doubt, so that nothing is lost or doubled. Choices: put the topic back as it was; " +
+			"or go on with --in-doubt=rerun; " + fresh
 	}
-	return e.Where + " has no record of " + e.Unit.String() + ", which has written epoch " + strconv.FormatInt(e.Last, 10) +
-		" to " + e.Sink + "; " + doubt + ". Choices: put the topic back as it was; " +
-		"or go on with --in-doubt=rerun (an epoch in doubt runs again: its rows may be there twice); " +
-		"or go on with --in-doubt=committed (an epoch in doubt counts as written: its rows may be missing); " +
-		"or start over with a fresh checkpoint"
+	return lost + "; whether epoch " + strconv.FormatInt(e.Doubt, 10) + " was written too cannot be known without it. " +
+		"Choices: put the topic back as it was; " +
+		"or go on with --in-doubt=rerun (epoch " + strconv.FormatInt(e.Doubt, 10) + " runs again: its rows may be there twice); " +
+		"or go on with --in-doubt=committed (it counts as written: its rows may be missing); " + fresh
 }
 
 // NullWriter is a Writer that can say that a key has no value any more.

@@ -8,12 +8,6 @@ import (
 	"github.com/tws-go/tws/runtime/stream"
 )
 
-// What may become of an epoch in doubt whose record is lost; see [Config].
-const (
-	InDoubtRerun     = stream.InDoubtRerun
-	InDoubtCommitted = stream.InDoubtCommitted
-)
-
 // overrule asks the sink once more, with the user's choice in case the record is lost
 // indeed. The sink takes the choice up as its record, and the checkpoint after it. The
 // choice stands until both have, so a crash in between asks nobody twice.

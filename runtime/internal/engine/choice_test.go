@@ -16,8 +16,8 @@ func TestChoiceIsDurable(t *testing.T) {
 	t.Parallel()
 	points := []epoch.Point{epoch.AfterChoice, epoch.BeforeDecide, epoch.AfterDecide, epoch.BeforeDropChoice, epoch.AfterDropChoice}
 	for choice, want := range map[string][]string{
-		InDoubtRerun:     {"a=1", "a=2", "a=2", "a=3"},
-		InDoubtCommitted: thrice,
+		stream.InDoubtRerun:     {"a=1", "a=2", "a=2", "a=3"},
+		stream.InDoubtCommitted: thrice,
 	} {
 		for _, point := range append(points, "claim fails") {
 			t.Run(choice+"/"+string(point), func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestChoiceIsDurable(t *testing.T) {
 // Before it is durable, nothing is done about a choice: the next start asks again.
 func TestChoiceNotMade(t *testing.T) {
 	t.Parallel()
-	for _, choice := range []string{InDoubtRerun, InDoubtCommitted} {
+	for _, choice := range []string{stream.InDoubtRerun, stream.InDoubtCommitted} {
 		r := crashInDoubt(t)
 		r.ledger.record = ""
 		r.config.InDoubt = choice
@@ -81,7 +81,7 @@ func TestChoiceNotMade(t *testing.T) {
 // up again it decides, and a record that is lost later is asked about anew.
 func TestChoiceHoldsOnce(t *testing.T) {
 	t.Parallel()
-	for _, choice := range []string{InDoubtRerun, InDoubtCommitted} {
+	for _, choice := range []string{stream.InDoubtRerun, stream.InDoubtCommitted} {
 		r := crashInDoubt(t)
 		record := r.ledger.record
 		r.ledger.record = ""
@@ -116,7 +116,7 @@ func TestChoiceChanged(t *testing.T) {
 	t.Parallel()
 	r := crashInDoubt(t)
 	r.ledger.record = ""
-	r.config.InDoubt = InDoubtRerun
+	r.config.InDoubt = stream.InDoubtRerun
 	r.config.AtPoint = func(p epoch.Point) error {
 		if p == epoch.AfterChoice {
 			return errCut
@@ -127,7 +127,7 @@ func TestChoiceChanged(t *testing.T) {
 		t.Fatalf("got %v, want a crash", err)
 	}
 	r.close()
-	r.config.InDoubt, r.config.AtPoint = InDoubtCommitted, nil
+	r.config.InDoubt, r.config.AtPoint = stream.InDoubtCommitted, nil
 	r.mustRun()
 	equal(t, "committed", r.ledger.lines, thrice)
 }

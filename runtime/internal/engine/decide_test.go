@@ -252,8 +252,8 @@ func crashInDoubt(t *testing.T) *rig {
 func TestRecordMissing(t *testing.T) {
 	t.Parallel()
 	for choice, want := range map[string][]string{
-		InDoubtRerun:     {"a=1", "a=2", "a=2", "a=3"},
-		InDoubtCommitted: {"a=1", "a=2", "a=3"},
+		stream.InDoubtRerun:     {"a=1", "a=2", "a=2", "a=3"},
+		stream.InDoubtCommitted: {"a=1", "a=2", "a=3"},
 	} {
 		t.Run(choice, func(t *testing.T) {
 			t.Parallel()
@@ -321,14 +321,14 @@ func TestPreparedDamaged(t *testing.T) {
 	}
 }
 
-// What the user takes as committed is decided before the sink takes up its record
-// again: after a crash in between, and with the choice still set, the next epoch is
-// not taken as committed as well.
+// What the user takes as committed becomes the sink's record and is decided: after a
+// crash later on, and with the choice still set, the next epoch is not taken as
+// committed as well.
 func TestOverruledThenCrashed(t *testing.T) {
 	t.Parallel()
 	r := crashInDoubt(t)
 	r.ledger.record = ""
-	r.config.InDoubt = InDoubtCommitted
+	r.config.InDoubt = stream.InDoubtCommitted
 	r.config.AtPoint = func(p epoch.Point) error {
 		if p == epoch.AfterPrepared {
 			return errCut

@@ -38,7 +38,8 @@ type Config struct {
 	// RetainEpochs is how many decided epochs stay recoverable. Default 100.
 	RetainEpochs int64
 	// InDoubt says what becomes of an epoch in doubt whose record the sink has
-	// lost: InDoubtRerun or InDoubtCommitted. Without it the unit does not start.
+	// lost: stream.InDoubtRerun or stream.InDoubtCommitted. Without it, and without one that an
+	// earlier start has left, the unit does not start.
 	InDoubt string
 	// MaxEpochs stops a run after that many epochs; 0 means never.
 	MaxEpochs int64

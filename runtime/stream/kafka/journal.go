@@ -35,7 +35,7 @@ type journalRecord struct {
 	// Writer is the instance that wrote the record.
 	Writer string `json:"writer"`
 	// Assumed says that there was no record when Writer started, so that it took
-	// the checkpoint's word for the epoch.
+	// the checkpoint's word for the epoch, or the user's.
 	Assumed bool `json:"assumed,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -133,18 +134,20 @@ func (j *journal) search(ctx context.Context, partitions []int32, from int64) (f
 }
 
 // best chooses among what partitions hold. A unit has records in two of them only if
-// its home has changed: the highest epoch counts.
+// its home has changed: the highest epoch counts, of equal ones the first that was
+// written by somebody who knew.
 func (j *journal) best(newest map[int32]*kgo.Record, tails map[int32]*tail) (best found, err error) {
 	var open *kgo.Record
-	for p, t := range tails {
-		if t.newest != nil {
-			newest[p] = t.newest
+	for _, p := range slices.Sorted(maps.Keys(tails)) {
+		if r := tails[p].newest; r != nil {
+			newest[p] = r
 		}
-		if r := t.open(); r != nil {
+		if r := tails[p].open(); r != nil && open == nil {
 			open = r
 		}
 	}
-	for p, r := range newest {
+	for _, p := range slices.Sorted(maps.Keys(newest)) {
+		r := newest[p]
 		if r.Value == nil { // deleted by somebody
 			continue
 		}
@@ -152,7 +155,7 @@ func (j *journal) best(newest map[int32]*kgo.Record, tails map[int32]*tail) (bes
 		if err != nil {
 			return found{}, err
 		}
-		if best.record == nil || record.Epoch > best.record.Epoch {
+		if b := best.record; b == nil || record.Epoch > b.Epoch || record.Epoch == b.Epoch && b.Assumed && !record.Assumed {
 			best = found{record: record, place: journalPlace{p, r.Offset}}
 		}
 	}
@@ -206,6 +209,14 @@ func (j *journal) readDecided(ctx context.Context, spans map[int32]span) (map[in
 	return newest, err
 }
 
+// unread says which part could not be read to its end.
+func (j *journal) unread(left map[int32]span, cause error) error {
+	p := slices.Min(slices.Collect(maps.Keys(left)))
+	return fmt.Errorf("kafka: cluster %s: %s: the records of %s were read up to the end but for offset %d, where there is none in time: "+
+		"the brokers are slow, or have compacted away the end of the log (max.compaction.lag.ms), which any new record of the partition cures: %w",
+		j.cluster, j.where(p), j.unit, left[p].to-1, cause)
+}
+
 // readTails reads parts in which transactions are open.
 func (j *journal) readTails(ctx context.Context, spans map[int32]span, tails map[int32]*tail) error {
 	return j.read(ctx, spans, kgo.ReadUncommitted(), func(r *kgo.Record) error {
@@ -220,7 +231,8 @@ func (j *journal) readTails(ctx context.Context, spans map[int32]span, tails map
 const journalFetchWait = 500 * time.Millisecond
 
 // read yields the records in parts of the journal. Transaction markers are among
-// them, since the last offset of a part is often one.
+// them, since the last offset of a part is often one. It relies on a record being at
+// that offset: brokers do not compact the segment that is written to.
 func (j *journal) read(ctx context.Context, parts map[int32]span, level kgo.IsolationLevel, yield func(*kgo.Record) error) error {
 	if len(parts) == 0 {
 		return nil
@@ -241,7 +253,7 @@ func (j *journal) read(ctx context.Context, parts map[int32]span, level kgo.Isol
 	for len(left) > 0 {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return fmt.Errorf("kafka: cluster %s: topic %s: read the records of %s: %w", j.cluster, j.name, j.unit, ctx.Err())
+			return j.unread(left, ctx.Err())
 		}
 		for _, e := range fetches.Errors() {
 			return explain(j.cluster, j.name, e.Err)

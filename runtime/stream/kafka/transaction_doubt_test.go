@@ -107,6 +107,33 @@ func TestChoiceOfLostRecord(t *testing.T) {
 	}
 }
 
+// The answer to the commit of the claim is lost, so that Settle starts over and finds
+// its own claim, or none: the choice stays what it was.
+func TestChoiceClaimedTwice(t *testing.T) {
+	t.Parallel()
+	for _, choice := range []string{stream.InDoubtRerun, stream.InDoubtCommitted} {
+		for _, through := range []bool{false, true} {
+			c := newSinkCluster(t)
+			r := c.start(Sink[sinkRow]{}, stream.Standing{})
+			r.epoch(1)
+			r.stage(1, 2)
+			if _, err := c.admin().DeleteTopic(t.Context(), c.journal); err != nil {
+				t.Fatal(err)
+			}
+			next := c.run(Sink[sinkRow]{}, r.standing)
+			next.standing.InDoubt = choice
+			mend := func() {}
+			if through {
+				mend = c.cutCommit(true)
+			} else {
+				c.fault(kmsg.EndTxn, kerr.InvalidProducerEpoch)
+			}
+			next.settle(choice == stream.InDoubtCommitted)
+			mend()
+		}
+	}
+}
+
 // B-86: another journal is named while an epoch is in doubt, whose record is in the
 // one before.
 func TestJournalRenamedInDoubt(t *testing.T) {

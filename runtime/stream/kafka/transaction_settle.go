@@ -179,8 +179,8 @@ func (w *transactional[T]) checkTaken(r *journalRecord) error {
 // compare says whether the epoch in doubt is committed, by the unit's final record.
 func (w *transactional[T]) compare(r *journalRecord, s stream.Standing) (bool, error) {
 	switch {
-	case r != nil && s.Doubt != nil && !r.Assumed && r.names(*s.Doubt):
-		return true, nil
+	case r != nil && s.Doubt != nil && r.names(*s.Doubt) && (!r.Assumed || r.Writer == w.instance):
+		return true, nil // assumed: this instance wrote the user's choice down before
 	case r != nil && r.names(s.Last):
 		return false, nil
 	case r != nil && r.Assumed && r.Writer == w.instance:
