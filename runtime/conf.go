@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tws-go/tws/runtime/internal/engine"
+	"github.com/tws-go/tws/runtime/internal/spelling"
 )
 
 // conf is a pipeline's configuration. It remembers which keys were asked for, so
@@ -15,10 +16,12 @@ import (
 type conf struct {
 	values map[string]string
 	asked  map[string]bool
+	// full are the keys among asked that are one flow's alone, flow.key, by key.
+	full map[string][]string
 }
 
 func newConf(values map[string]string) *conf {
-	return &conf{values: maps.Clone(values), asked: map[string]bool{}}
+	return &conf{values: maps.Clone(values), asked: map[string]bool{}, full: map[string][]string{}}
 }
 
 func (c *conf) get(key string) (string, bool) {
@@ -27,14 +30,45 @@ func (c *conf) get(key string) (string, bool) {
 	return v, ok
 }
 
+// getFor returns a flow's value of a key, and the key that it is given under: the
+// flow's own if there is one.
+func (c *conf) getFor(flow, key string) (value, under string, ok bool) {
+	full := flow + "." + key
+	if !slices.Contains(c.full[key], full) {
+		c.full[key] = append(c.full[key], full)
+	}
+	value, ok = c.get(key)
+	if own, has := c.get(full); has {
+		return own, full, true
+	}
+	return value, key, ok
+}
+
+// known returns the keys that were asked for, in order: each under one name, and
+// under those with a flow as well if several flows read it.
+func (c *conf) known() []string {
+	known := maps.Clone(c.asked)
+	for _, full := range c.full {
+		if len(full) == 1 {
+			delete(known, full[0])
+		}
+	}
+	return slices.Sorted(maps.Keys(known))
+}
+
 // unread returns an error for every key that nobody asked for.
 func (c *conf) unread() []error {
 	var errs []error
-	known := slices.Sorted(maps.Keys(c.asked))
+	asked := slices.Sorted(maps.Keys(c.asked))
 	for _, key := range slices.Sorted(maps.Keys(c.values)) {
-		if !c.asked[key] {
-			errs = append(errs, &ConfigError{Key: key, Reason: "no flow reads this key; known keys are " + strings.Join(known, ", ")})
+		if c.asked[key] {
+			continue
 		}
+		reason := "no flow reads this key"
+		if near := spelling.Nearest(key, asked); near != "" {
+			reason += ", did you mean " + near + "?"
+		}
+		errs = append(errs, &ConfigError{Key: key, Reason: reason + "; known keys are " + strings.Join(c.known(), ", ")})
 	}
 	return errs
 }

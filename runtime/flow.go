@@ -74,19 +74,13 @@ func (f *Flow) Bool(key string, def bool) bool {
 }
 
 func lookup[T any](f *Flow, key string, def T, parse func(string) (T, error), want string) T {
-	text, ok := f.pipeline.conf.get(key)
-	full := f.name + "." + key
-	if own, has := f.pipeline.conf.get(full); has {
-		text, ok = own, true
-	} else {
-		full = key
-	}
+	text, under, ok := f.pipeline.conf.getFor(f.name, key)
 	if !ok {
 		return def
 	}
 	v, err := parse(text)
 	if err != nil {
-		f.fail(&ConfigError{Key: full, Reason: fmt.Sprintf("want %s, got %q", want, text)})
+		f.fail(&ConfigError{Key: under, Reason: fmt.Sprintf("want %s, got %q", want, text)})
 		return def
 	}
 	return v
@@ -106,13 +100,15 @@ func (f *Flow) build() (*engine.Flow, error) {
 	}
 	seen := map[string]bool{}
 	for _, s := range f.sources {
-		if seen[s.Name()] {
+		switch {
+		case s.Name() == "":
+			f.fail(errors.New("a source has no name: set what it reads (Topic, Topics or Pattern of a Kafka source, Path of a folder) or its Name"))
+		case seen[s.Name()]:
 			f.fail(fmt.Errorf("two sources are called %s: give one of them another name, it names its place in the checkpoint", s.Name()))
-		}
-		seen[s.Name()] = true
-		if !validName(s.Name()) {
+		case !validName(s.Name()):
 			f.fail(fmt.Errorf("source name %q: use letters, digits, '-', '_' and '.' only", s.Name()))
 		}
+		seen[s.Name()] = true
 	}
 	operators := map[string]bool{}
 	for _, s := range f.stages {

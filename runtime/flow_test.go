@@ -73,6 +73,10 @@ func TestFlowMistakes(t *testing.T) {
 			func(f *tws.Flow) tws.Stream[line] { return rows(f, "a/b") },
 			[]string{`source name "a/b"`, "letters, digits"},
 		},
+		"a source without a name": {
+			func(f *tws.Flow) tws.Stream[line] { return tws.ReadStream(f, nameless{}) },
+			[]string{"a source has no name", "Topic, Topics or Pattern", "Path"},
+		},
 		"one processor twice": {
 			func(f *tws.Flow) tws.Stream[line] { return through(through(rows(f, "in"), named("p")), named("p")) },
 			[]string{"processor p is used twice"},
@@ -147,7 +151,7 @@ func TestPipelineMistakes(t *testing.T) {
 		change func(b *bench)
 		words  []string
 	}{
-		"no flows":      {func(b *bench) { b.declare = func(*tws.Pipeline) {} }, []string{"no flows", "Register"}},
+		"no flows":      {func(b *bench) { b.declare = func(*tws.Pipeline) {} }, []string{"no flows", "//tws:flow", "go generate", "Register"}},
 		"no checkpoint": {func(b *bench) { b.options.Checkpoint = "" }, []string{"checkpoint"}},
 		"no stores":     {func(b *bench) { b.options.Stores = nil }, []string{"store"}},
 		"two flows of one name": {func(b *bench) {
@@ -200,13 +204,40 @@ func TestUnreadKey(t *testing.T) {
 	b.options.Conf["pateince"] = "1m"
 	b.options.Conf["tws.max-row"] = "5"
 	b.options.Conf["other.patience"] = "5m"
-	err := b.fails("configuration pateince: no flow reads this key", "configuration tws.max-row", "configuration other.patience",
-		"patience", "flow.patience", "tws.max-rows", "tws.partitions")
+	const known = "?; known keys are patience, tws.epoch-memory-mb, tws.max-bytes, tws.max-rows, tws.max-timers, tws.partitions, " +
+		"tws.retain-epochs, tws.snapshot-epochs, tws.snapshot-mb"
+	err := b.fails("configuration pateince: no flow reads this key, did you mean patience"+known, "configuration tws.max-row: no flow reads this key, did you mean tws.max-rows"+known,
+		"configuration other.patience: no flow reads this key, did you mean flow.patience"+known)
 	var ce *tws.ConfigError
 	if !errors.As(err, &ce) || ce.Key != "other.patience" {
 		t.Errorf("got %+v", ce)
 	}
 }
+
+// A key that several flows read has a name for each of them too.
+func TestUnreadKeyOfSeveralFlows(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	b.declare = func(p *tws.Pipeline) {
+		for _, name := range []string{"one", "two"} {
+			tws.AppendFlow(p, b.target, name, func(f *tws.Flow) tws.Stream[line] {
+				f.Duration("patience", time.Minute)
+				if name == "one" {
+					f.Int("alone", 1)
+					f.Int("alone", 1)
+				}
+				return through(tws.ReadStream(f, &b.rows), newProbe(echo))
+			})
+		}
+	}
+	b.options.Conf["quiteUnlikeTheOthers"] = "1m"
+	b.fails("no flow reads this key; known keys are alone, one.patience, patience, two.patience, tws.epoch-memory-mb, ")
+}
+
+// nameless is a source whose name nobody has set.
+type nameless struct{ tws.Source[line] }
+
+func (nameless) SourceName() string { return "" }
 
 // A value of the engine out of its range fails the start, with the range.
 func TestEngineKeys(t *testing.T) {

@@ -129,7 +129,7 @@ func (p *Pipeline) build() ([]*builtFlow, engine.Config, error) {
 		flows = append(flows, f)
 	}
 	if len(p.flows) == 0 {
-		errs = append(errs, errors.New("tws: the pipeline has no flows: call the generated Register, or AppendFlow"))
+		errs = append(errs, errors.New("tws: the pipeline has no flows: give a flow its //tws:flow directive, run go generate and call the generated Register; or call AppendFlow"))
 	}
 	if len(errs) == 0 {
 		errs = p.conf.unread()

@@ -115,7 +115,7 @@ func TestQuiet(t *testing.T) {
 func TestConfigurationErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ conf, want string }{
-		{"patiense=1m", "pipe: configuration patiense: no flow reads this key; known keys are "},
+		{"dorp=true", "pipe: configuration dorp: no flow reads this key, did you mean drop?; known keys are drop, input, tws."},
 		{"tws.partition=3", "pipe: configuration tws.partition: no flow reads this key"},
 		{"tws.partitions=0", `pipe: configuration tws.partitions: want an integer from 1 to 256, got "0"`},
 		{"drop=perhaps", `pipe: flow copy: tws: configuration drop: want true or false, got "perhaps"`},
