@@ -135,13 +135,13 @@ func TestPasswordRotation(t *testing.T) {
 	clusters := stream.Clusters{"main": with(s, stream.Settings{"sasl.mechanism": mechanismScram256, "sasl.username": "alice", "sasl.password_file": file})}
 	made, err := connect(clusters, "main", nil, nil)
 	client := closeOnEnd(t, made, err)
-	if err := ping(t.Context(), client, clusters, "main"); err == nil {
+	if err := ping(t.Context(), client); err == nil {
 		t.Fatal("the wrong password was accepted")
 	}
 	if err := os.WriteFile(file, []byte(goodPassword+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := ping(t.Context(), client, clusters, "main"); err != nil {
+	if err := ping(t.Context(), client); err != nil {
 		t.Errorf("with the right password in the file: %v", err)
 	}
 }

@@ -58,6 +58,12 @@ func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, err
 	return client, nil
 }
 
+// clusterOf returns the cluster of a client that [connect] made, which knows the
+// secrets that the client has used. It is in the first hook: the user's come after.
+func clusterOf(client *kgo.Client) *cluster {
+	return client.OptValue(kgo.WithHooks).([]kgo.Hook)[0].(*watch).cluster
+}
+
 // options returns what every connection to the cluster needs but authentication.
 func (c *cluster) options() []kgo.Opt {
 	opts := []kgo.Opt{

@@ -28,13 +28,12 @@ import (
 // reach connects to a cluster called main and asks it; log gets what was logged.
 func reach(t testing.TB, settings stream.Settings, log *logBuffer) error {
 	t.Helper()
-	clusters := stream.Clusters{"main": settings}
-	client, err := connect(clusters, "main", nil, testLog(log))
+	client, err := connect(stream.Clusters{"main": settings}, "main", nil, testLog(log))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	return ping(t.Context(), client, clusters, "main")
+	return ping(t.Context(), client)
 }
 
 func testLog(b *logBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }

@@ -11,8 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/tws-go/tws/runtime/stream"
 )
 
 const (
@@ -23,14 +21,11 @@ const (
 	doubts = 3
 )
 
-// ping waits until a broker of the client's cluster answers, and is let in by it.
-// It tries again for as long as connect_timeout says, except where that is in
-// vain. Its errors are [ClusterError]s, and those of ctx.
-func ping(ctx context.Context, client *kgo.Client, clusters stream.Clusters, name string) error {
-	c, err := parseCluster(clusters, name)
-	if err != nil {
-		return fmt.Errorf("kafka: %w", err)
-	}
+// ping waits until a broker answers a client that [connect] made, and lets it in. It
+// tries again for as long as connect_timeout says, except where that is in vain. Its
+// errors are [ClusterError]s, and those of ctx.
+func ping(ctx context.Context, client *kgo.Client) error {
+	c := clusterOf(client)
 	bounded, cancel := context.WithTimeout(ctx, c.connectTimeout)
 	defer cancel()
 	last := fail(passing, context.DeadlineExceeded, "none was tried")
@@ -40,7 +35,7 @@ func ping(ctx context.Context, client *kgo.Client, clusters stream.Clusters, nam
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("kafka: cluster %s: connect: %w", name, ctx.Err())
+			return fmt.Errorf("kafka: cluster %s: connect: %w", c.name, ctx.Err())
 		}
 		if bounded.Err() == nil || last.text == "none was tried" {
 			last = f
@@ -53,9 +48,9 @@ func ping(ctx context.Context, client *kgo.Client, clusters stream.Clusters, nam
 		}
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("kafka: cluster %s: connect: %w", name, ctx.Err())
+		return fmt.Errorf("kafka: cluster %s: connect: %w", c.name, ctx.Err())
 	}
-	return &ClusterError{name, fail(passing, last, "no broker let us in within %s (connect_timeout): %s", c.connectTimeout, last.text)}
+	return &ClusterError{c.name, fail(passing, last, "no broker let us in within %s (connect_timeout): %s", c.connectTimeout, last.text)}
 }
 
 // count returns how many doubtful failures there are in a row.

@@ -1,12 +1,15 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tws-go/tws/runtime/stream"
 )
@@ -183,7 +187,7 @@ func TestPingCancelled(t *testing.T) {
 	client := closeOnEnd(t, made, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err = ping(ctx, client, clusters, "main")
+	err = ping(ctx, client)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was cancelled", err)
 	}
@@ -256,6 +260,58 @@ func TestSecretsAreRedacted(t *testing.T) {
 	if !strings.Contains(f.text, "odd: ***, ***") {
 		t.Error(f.text)
 	}
+}
+
+// What a client has used to log in is not shown by ping either: a token that a broker
+// repeats, and a password from a file that was replaced since.
+func TestPingRedacts(t *testing.T) {
+	t.Parallel()
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"access_token":"hunter2"}`) }))
+	t.Cleanup(tokens.Close)
+	fake, s := fakeCluster(t, kfake.EnableSASL())
+	repeatLogin(fake)
+	clusters := stream.Clusters{"main": with(s, stream.Settings{
+		"sasl.mechanism": mechanismOAuth, "sasl.token_endpoint": tokens.URL, "sasl.client_id": "me", "sasl.client_secret": "it",
+	})}
+	made, err := connect(clusters, "main", nil, nil)
+	err = ping(t.Context(), closeOnEnd(t, made, err))
+	wantTold(t, err, false, "cannot be used", "auth=Bearer ***")
+
+	file := filepath.Join(t.TempDir(), "password")
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("swordfish")
+	clusters = stream.Clusters{"main": {"brokers": "b:1", "sasl.mechanism": mechanismPlain, "sasl.username": "me", "sasl.password_file": file}}
+	dial := kgo.Dialer(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("odd: swordfish") })
+	made, err = connect(clusters, "main", userOptions(dial, kgo.WithHooks(ownHook{})), nil)
+	put("hunter2")
+	err = ping(t.Context(), closeOnEnd(t, made, err))
+	wantTold(t, err, false, "cannot be used", "odd: ***")
+}
+
+type ownHook struct{}
+
+func (ownHook) OnNewClient(*kgo.Client) {}
+
+// repeatLogin lets an imitation refuse each login by saying again what it was sent.
+func repeatLogin(fake *kfake.Cluster) {
+	fake.ControlKey(int16(kmsg.SASLHandshake), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		return req.ResponseKind(), nil, true
+	})
+	var sent []byte
+	fake.ControlKey(int16(kmsg.SASLAuthenticate), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		if login := bytes.Trim(req.(*kmsg.SASLAuthenticateRequest).SASLAuthBytes, "\x01"); len(login) > 0 { // else the answer to a refusal
+			sent = login
+		}
+		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+		resp.SASLAuthBytes = sent
+		return resp, nil, true
+	})
 }
 
 func TestExplain(t *testing.T) {

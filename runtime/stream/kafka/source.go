@@ -287,7 +287,7 @@ func openFeed(ctx context.Context, set *settings, env environment, extra func() 
 		return nil, err
 	}
 	f.client, f.admin = client, kadm.NewClient(client)
-	if err := ping(ctx, client, env.Clusters, set.cluster); err != nil {
+	if err := ping(ctx, client); err != nil {
 		client.Close()
 		return nil, err
 	}

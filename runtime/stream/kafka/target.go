@@ -75,7 +75,7 @@ func (t *target) connect(opts ...kgo.Opt) (*kgo.Client, error) {
 
 // look waits for the cluster, and learns what must be known of the topic.
 func (t *target) look(ctx context.Context) error {
-	if err := ping(ctx, t.admin, t.clusters, t.cluster); err != nil {
+	if err := ping(ctx, t.admin); err != nil {
 		return err
 	}
 	if err := t.find(ctx); err != nil {
