@@ -122,6 +122,7 @@ func TestRenamedIsTold(t *testing.T) {
 	b := newBench(t, newProbe(echo))
 	b.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	rows := &memory.Rows[line]{Name: "a"}
+	rows.Append(line{"k", "1"})
 	name := "one"
 	b.declare = func(p *tws.Pipeline) {
 		tws.AppendFlow(p, b.target, name, func(f *tws.Flow) tws.Stream[line] {
@@ -129,8 +130,24 @@ func TestRenamedIsTold(t *testing.T) {
 		})
 	}
 	b.mustRun()
+	refuse := true
+	read := func(f *tws.Flow) tws.Stream[line] { return tws.ReadStream(f, rows) }
+	b.declare = func(p *tws.Pipeline) {
+		tws.AppendFlow(p, b.target, name, func(f *tws.Flow) tws.Stream[line] {
+			if refuse {
+				return through(tws.ReadStream(f, &opening{name: "wrong", tell: func(string) error { return errors.New("refused") }}), b.probe)
+			}
+			return through(read(f), b.probe)
+		})
+	}
+	b.fails("refused")
+	refuse = false
+	log.Reset()
+	b.mustRun() // nothing has come of the wrong name
 	rows.Name = "b"
-	b.mustRun()
+	b.mustRun() // reads the row again
+	rows.Name = "a"
+	b.mustRun() // it goes on where it was
 	name = "two"
 	b.mustRun()
 	for _, want := range []string{"sources are new in this flow", "flows are new in this checkpoint"} {

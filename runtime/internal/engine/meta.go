@@ -59,11 +59,14 @@ func (u *Unit) checkStore(stored, declared checkpoint.FlowMeta) error {
 }
 
 // warnRenamed warns of a source that is new while another has gone: a source's name
-// is its identity, so that a renamed one is read from its start.
+// is its identity, so that a renamed one is read from its start. One that was here
+// before, and is back, goes on where it was.
 func (u *Unit) warnRenamed(stored, declared checkpoint.FlowMeta) {
 	gone := slices.DeleteFunc(slices.Clone(stored.Sources), func(s string) bool { return slices.Contains(declared.Sources, s) })
-	fresh := slices.DeleteFunc(slices.Clone(declared.Sources), func(s string) bool { return slices.Contains(stored.Sources, s) })
-	if len(gone) > 0 && len(fresh) > 0 {
+	fresh := slices.DeleteFunc(slices.Clone(declared.Sources), func(s string) bool {
+		return slices.Contains(stored.Sources, s) || slices.ContainsFunc(u.last.Plan.Sources, func(p checkpoint.SourceRange) bool { return p.Name == s })
+	})
+	if len(gone) > 0 && len(fresh) > 0 && u.last.Epoch > 0 {
 		u.log.Warn("sources are new in this flow while others have gone; one that was only renamed is read from its start again",
 			"new", fresh, "gone", gone)
 	}

@@ -16,6 +16,9 @@ import (
 // undecided epoch dropped. The undecided plan, if there is one, is run before
 // anything new.
 func (u *Unit) recover(ctx context.Context) error {
+	if err := u.putMeta(); err != nil {
+		return err
+	}
 	if err := u.settle(ctx); err != nil {
 		return err
 	}

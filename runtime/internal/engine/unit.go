@@ -101,7 +101,9 @@ type Unit struct {
 	inherited bool                // undecided is of an earlier run
 	once      bool                // the ends of the first run are the flow's for good
 	rebuild   bool                // the working stores are another engine's
-	snapshot  snapshotState
+	// metaChanged says that meta is not written down yet.
+	metaChanged bool
+	snapshot    snapshotState
 	// polledMicros is, by source, when the end that is read to was known to be that
 	// of all there was, 0 if it is not known when, or if; endPartitions how many
 	// partitions the ends of an earlier run had.
@@ -131,12 +133,14 @@ func NewUnit(c *checkpoint.Checkpoint, flow *Flow, config Config) (*Unit, error)
 }
 
 func (u *Unit) open() (err error) {
+	if u.last, _, err = u.dir.LastDecision(); err != nil {
+		return err
+	}
 	if err := u.openMeta(); err != nil {
 		return err
 	}
 	u.openExchanges()
-	u.last, _, err = u.dir.LastDecision()
-	return err
+	return nil
 }
 
 // OpenSources opens what the flow reads.
@@ -159,8 +163,8 @@ func (u *Unit) openMeta() error {
 		return err
 	}
 	if !ok {
-		u.meta = declared
-		return u.between(epoch.BeforeMeta, epoch.AfterMeta, func() error { return u.dir.PutMeta(declared) })
+		u.meta, u.metaChanged = declared, true
+		return nil
 	}
 	if err := compatibleMeta(stored, declared); err != nil {
 		return err
@@ -174,11 +178,18 @@ func (u *Unit) openMeta() error {
 		u.log.Info("the checkpoint keeps its number of state partitions", "partitions", stored.Partitions, "configured", declared.Partitions)
 		declared.Partitions = stored.Partitions
 	}
-	u.meta = declared
-	if reflect.DeepEqual(stored, declared) {
+	u.meta, u.metaChanged = declared, !reflect.DeepEqual(stored, declared)
+	return nil
+}
+
+// putMeta writes down what the flow's checkpoint is made with from now on: once its
+// sources and its sink are open, so that a start that fails leaves no trace.
+func (u *Unit) putMeta() error {
+	if !u.metaChanged {
 		return nil
 	}
-	return u.between(epoch.BeforeMeta, epoch.AfterMeta, func() error { return u.dir.PutMeta(declared) })
+	u.metaChanged = false
+	return u.between(epoch.BeforeMeta, epoch.AfterMeta, func() error { return u.dir.PutMeta(u.meta) })
 }
 
 func (u *Unit) openExchanges() {
