@@ -80,7 +80,7 @@ runtime/epoch:
 runtime/internal/engine: runtime/checkpoint runtime/epoch runtime/store runtime/stream schemas github.com/tidwall/btree github.com/zeebo/xxh3 golang.org/x/sync
 	Epochs on bytes. It never imports package tws, which adapts typed processors to it: there a cycle would tempt.
 
-runtime: codec schemas runtime/checkpoint runtime/epoch runtime/internal/engine runtime/store runtime/stream golang.org/x/sync
+runtime: codec schemas runtime/checkpoint runtime/epoch runtime/internal/engine runtime/internal/spelling runtime/store runtime/stream golang.org/x/sync
 	What users and generated code import. No store and no source comes with it: a binary pays for what it passes in.
 
 runtime/twstest: runtime runtime/epoch runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
