@@ -53,6 +53,7 @@ type fetcher struct {
 	mu        sync.Mutex
 	logs      []*backlog // by ordinal
 	byLog     map[logID]*backlog
+	losses    map[logID]loss // that are still to be told
 	bytes     int64
 	changed   chan struct{} // closed at each change
 	orders    []func()      // to be run between polls
@@ -75,7 +76,7 @@ func startFetcher(client *kgo.Client, capacity int64, log *slog.Logger) *fetcher
 	ctx, stop := context.WithCancel(context.Background())
 	f := &fetcher{
 		client: client, log: log, capacity: capacity, stop: stop, stopped: make(chan struct{}),
-		byLog: map[logID]*backlog{}, changed: make(chan struct{}),
+		byLog: map[logID]*backlog{}, losses: map[logID]loss{}, changed: make(chan struct{}),
 	}
 	go f.run(ctx)
 	return f
@@ -165,12 +166,9 @@ func (f *fetcher) assign(targets []fetchTarget, again bool) {
 func (f *fetcher) reassign(targets []fetchTarget) {
 	var topics []string
 	seen := map[string]bool{}
-	losses := map[logID]*kgo.ErrDataLoss{}
 	f.mu.Lock()
 	for id, b := range f.byLog {
-		if b.failure != nil {
-			losses[id], _ = errors.AsType[*kgo.ErrDataLoss](b.failure.err)
-		}
+		f.clear(b)
 		b.forget()
 		if !seen[id.topic] {
 			seen[id.topic] = true
@@ -181,15 +179,8 @@ func (f *fetcher) reassign(targets []fetchTarget) {
 	f.mu.Unlock()
 	f.client.PurgeTopicsFromConsuming(topics...)
 	var noWait context.Context
-	f.client.PollFetches(noWait) // what it has left to tell of the earlier assignment
+	f.keepLosses(f.client.PollFetches(noWait)) // what it has left to tell of the earlier assignment
 	f.add(targets)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, t := range targets {
-		if loss := losses[t.log]; loss != nil && !t.cut && loss.ResetTo < t.offset {
-			f.byLog[t.log].fail(outOfRange, loss)
-		}
-	}
 }
 
 // add begins to fetch targets that are not fetched.
@@ -198,7 +189,11 @@ func (f *fetcher) add(targets []fetchTarget) {
 	f.mu.Lock()
 	for _, t := range targets {
 		b := f.backlog(t)
-		b.assigned, b.id, b.base, b.next, b.bound = true, t.id, t.offset, t.offset, t.bound
+		b.assigned, b.id, b.base, b.next, b.bound = true, t.id, t.offset, t.offset, noLimit
+		if t.cut {
+			b.bound = t.bound
+		}
+		f.tellLoss(b)
 		if t.cut && t.offset >= t.bound {
 			continue // it has all there is
 		}
@@ -282,11 +277,18 @@ func (f *fetcher) putPartition(t *kgo.FetchTopic, p *kgo.FetchPartition) {
 		return
 	}
 	b := f.byLog[logID{t.Topic, p.Partition}]
-	if b == nil || !b.assigned {
+	if b == nil {
 		return
 	}
-	loss, _ := errors.AsType[*kgo.ErrDataLoss](p.Err)
-	if b.failure != nil && (loss == nil || b.failure.kind != outOfRange) { // a loss says more than that
+	if loss := lossOf(p.Err); loss != nil && (!b.assigned || b.failure != nil) {
+		f.keepLoss(b, loss)
+		if b.assigned && b.failure.kind == outOfRange { // the loss says more than that
+			f.keepLoss(b, lossOf(b.failure.err))
+			f.tellLoss(b)
+		}
+		return
+	}
+	if !b.assigned || b.failure != nil {
 		return
 	}
 	switch id := uuid(t.TopicID); {
@@ -312,10 +314,9 @@ func (f *fetcher) putTopicError(topic string, err error) {
 // putError takes an error of a partition. Errors that pass are the client's: it
 // tries again.
 func (f *fetcher) putError(b *backlog, err error) {
-	var loss *kgo.ErrDataLoss
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, kgo.ErrClientClosed):
-	case errors.Is(err, kerr.OffsetOutOfRange), errors.As(err, &loss):
+	case errors.Is(err, kerr.OffsetOutOfRange), lossOf(err) != nil:
 		b.fail(outOfRange, err)
 	case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.InconsistentTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
 		b.fail(anotherTopic, err)

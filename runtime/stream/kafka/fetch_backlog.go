@@ -19,7 +19,7 @@ type backlog struct {
 	assigned bool
 	base     int64
 	next     int64
-	bound    int64 // of a log that was cut: what comes from there on is not of it; 0 for none
+	bound    int64 // of a log that was cut: what comes from there on is not of it; noLimit for none
 	answers  []answer
 	failure  *failed
 }
@@ -33,7 +33,7 @@ func (b *backlog) forget() {
 // what they take.
 func (b *backlog) put(records []*kgo.Record) (bytes int64) {
 	n := len(records)
-	for b.bound > 0 && n > 0 && records[n-1].Offset >= b.bound {
+	for n > 0 && records[n-1].Offset >= b.bound {
 		n--
 		records[n].Recycle()
 	}

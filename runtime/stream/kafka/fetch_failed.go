@@ -46,7 +46,9 @@ func (f *fetcher) skip(n int32, offset int64) {
 		return
 	}
 	b := f.logs[n]
-	b.next, b.failure = max(b.next, offset), nil
+	f.clear(b)
+	b.next = max(b.next, offset)
+	f.tellLoss(b)
 	log, at := b.log, b.next
 	f.tell()
 	f.mu.Unlock()
@@ -61,7 +63,9 @@ func (f *fetcher) bound(n int32, end int64) {
 		return
 	}
 	b := f.logs[n]
-	b.bound, b.failure = end, nil
+	f.clear(b)
+	b.bound = end
+	f.tellLoss(b)
 	log, at := b.log, b.next
 	f.tell()
 	f.mu.Unlock()
@@ -78,20 +82,24 @@ func (f *fetcher) restart(log logID, at int64, on bool) {
 	})
 }
 
-// retry fetches failed partitions again from where they are, and gives up the
-// others.
-func (f *fetcher) retry(keep func(logID) bool) {
+// retry fetches partitions again whose topic seemed to be another and is there, from
+// where they are, and gives up those of topics that are not. It reports whether there
+// are any of the former. What else partitions failed of stays.
+func (f *fetcher) retry(there func(topic string) bool) (again bool) {
 	for _, bad := range f.failures() {
 		f.mu.Lock()
 		b := f.logs[bad.n]
-		again := keep(b.log)
-		if !again {
+		gone := !there(b.log.topic)
+		if gone {
 			f.bytes -= b.release(b.next)
 			b.forget()
+			delete(f.losses, b.log)
 		}
 		f.mu.Unlock()
-		if again {
+		if !gone && bad.kind == anotherTopic {
+			again = true
 			f.skip(bad.n, bad.offset)
 		}
 	}
+	return again
 }

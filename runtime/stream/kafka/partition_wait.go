@@ -116,12 +116,7 @@ func (f *feed) recheck(ctx context.Context) error {
 	if err := f.checkKnown(); err != nil {
 		return err
 	}
-	there := false
-	f.fetch.retry(func(l logID) bool {
-		there = there || !f.deleted[l.topic]
-		return !f.deleted[l.topic]
-	})
-	if there {
+	if f.fetch.retry(func(topic string) bool { return !f.deleted[topic] }) {
 		f.doubt()
 	}
 	return nil

@@ -31,7 +31,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		f.mu.Lock()
-		*f.backlog(fetchTarget{log: logID{"sensors", 0}}) = backlog{log: logID{"sensors", 0}, assigned: true}
+		*f.backlog(fetchTarget{log: logID{"sensors", 0}}) = backlog{log: logID{"sensors", 0}, assigned: true, bound: noLimit}
 		for i := 0; i < rows; i += 1000 {
 			f.bytes += f.logs[0].add(records[i : i+1000 : i+1000])
 		}
