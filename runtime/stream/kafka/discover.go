@@ -168,7 +168,9 @@ func (f *feed) look(ctx context.Context, now bool) error {
 	return nil
 }
 
+// lookNow looks at once. What is asked in the background is dropped: it is older.
 func (f *feed) lookNow(ctx context.Context) error {
+	f.looking.end()
 	seen, err := f.list(ctx)
 	if err == nil {
 		f.seen, f.lookedAt = seen, f.now()

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,28 @@ import (
 
 	"github.com/tws-go/tws/runtime/stream"
 )
+
+// TestOldLookIsDropped: an answer in the background is not taken after a newer one.
+func TestOldLookIsDropped(t *testing.T) {
+	t.Parallel()
+	x := newTopicTest(t, Source[sensor]{Topic: "sensors"})
+	x.discover(false)
+	f := x.reader.(*reader[sensor]).feed
+	release := make(chan struct{})
+	f.looking.ask(func(ctx context.Context) look {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return look{seen: listing{}} // before the topic was made
+	})
+	if err := f.lookNow(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	until(t, "the old answer", func() bool { return !f.looking.open() || len(f.looking.answer) > 0 })
+	x.discover(false) // takes what is there
+}
 
 // TestCloseDropsInquiries: a reader is closed at once, though brokers do not answer
 // what was asked in the background.
