@@ -83,7 +83,7 @@ runtime/internal/engine: runtime/checkpoint runtime/epoch runtime/store runtime/
 runtime: codec schemas runtime/checkpoint runtime/epoch runtime/internal/engine runtime/internal/spelling runtime/store runtime/stream golang.org/x/sync
 	What users and generated code import. No store and no source comes with it: a binary pays for what it passes in.
 
-runtime/twstest: runtime runtime/epoch runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
+runtime/twstest: runtime runtime/epoch runtime/internal/spelling runtime/store/mem runtime/stream runtime/stream/memory github.com/google/go-cmp github.com/rogpeppe/go-internal
 	What users import to test. go-cmp and go-internal/diff show which rows differ.
 
 runtime/app: runtime runtime/checkpoint runtime/config runtime/epoch runtime/internal/spelling runtime/store runtime/store/mem runtime/store/rocks runtime/stream runtime/table golang.org/x/term

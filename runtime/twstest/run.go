@@ -3,8 +3,7 @@ package twstest
 import (
 	"cmp"
 	"context"
-	"maps"
-	"reflect"
+	"errors"
 	"slices"
 	"testing"
 
@@ -19,7 +18,7 @@ type harness struct {
 	t       testing.TB
 	clock   *Clock
 	options tws.Options
-	inputs  map[inputName]*input
+	inputs  inputs
 	declare func(*tws.Pipeline)
 	tables  []func(*tws.Pipeline) // declare tables
 	runner  *tws.Runner
@@ -41,6 +40,10 @@ func Run[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps ...Step
 func RunError[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps ...Step) error {
 	t.Helper()
 	_, err := run(t, flow, steps)
+	var wrong *testError
+	if errors.As(err, &wrong) {
+		t.Fatalf("twstest: %v", err)
+	}
 	if err == nil {
 		t.Fatalf("twstest: the flow ran without an error")
 	}
@@ -52,7 +55,7 @@ func run[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps []Step)
 	sink := &memory.Sink[T]{}
 	target := tws.NewSink(sink)
 	h := &harness{
-		t: t, clock: NewClock(Start), inputs: map[inputName]*input{},
+		t: t, clock: NewClock(Start), inputs: newInputs(),
 		declare: func(p *tws.Pipeline) { tws.AppendTestFlow(p, target, "test", flow) },
 		options: tws.Options{Checkpoint: t.TempDir(), Stores: mem.New(), NoSync: true, Conf: map[string]string{}},
 	}
@@ -73,19 +76,19 @@ func run[T, B any](t testing.TB, flow func(*tws.Flow) tws.S[T, B], steps []Step)
 }
 
 func (h *harness) run(ctx context.Context, steps []Step) error {
-	for _, s := range steps {
-		if s.setUp != nil {
-			s.setUp(h)
-		}
+	if err := h.setUp(steps); err != nil {
+		return err
 	}
 	h.options.Clock = h.clock
-	h.options.ReplaceSource = h.replace
+	h.options.ReplaceSource = h.inputs.replace
 	h.options.OnEpoch = func(s epoch.Stats) { h.stats = append(h.stats, s) }
 	if err := h.open(ctx); err != nil {
 		return err
 	}
 	defer func() { h.runner.Close() }()
-	h.checkInputs()
+	if err := h.inputs.check(); err != nil {
+		return err
+	}
 	for _, s := range steps {
 		if s.run != nil {
 			if err := s.run(h); err != nil {
@@ -99,71 +102,42 @@ func (h *harness) run(ctx context.Context, steps []Step) error {
 	return nil
 }
 
+// setUp does what the steps say about the run as a whole.
+func (h *harness) setUp(steps []Step) error {
+	happened := ""
+	for _, s := range steps {
+		switch {
+		case s.wrong != "":
+			return &testError{s.name + ": " + s.wrong}
+		case s.first && happened != "":
+			return &testError{s.name + " comes after " + happened + ": it holds for the whole run, so put it before the steps in which something happens"}
+		case !s.first:
+			happened = s.name
+		}
+		if s.setUp != nil {
+			s.setUp(h)
+		}
+	}
+	return nil
+}
+
 // open builds the pipeline, from its checkpoint if there is one.
 func (h *harness) open(ctx context.Context) error {
-	h.t.Helper()
 	p := tws.NewPipeline(h.options)
 	for _, register := range h.tables {
 		tws.DeclareTables(p, register)
 	}
 	h.declare(p)
 	r, err := p.Open(ctx)
+	if wrong := h.inputs.err; wrong != nil {
+		if err == nil {
+			err = r.Close()
+		}
+		return cmp.Or(wrong, err)
+	}
 	if err != nil {
 		return err
 	}
 	h.runner = r
 	return nil
-}
-
-// replace gives a source the test's rows: those for its name, else those for any
-// source of its row type.
-func (h *harness) replace(name string, row reflect.Type) any {
-	if name == "" {
-		return h.replaceTable(row)
-	}
-	in := h.inputs[inputName{name, row}]
-	if in == nil {
-		in = h.inputs[inputName{"", row}]
-	}
-	if in == nil {
-		return nil
-	}
-	if in.used != "" && in.used != name {
-		h.t.Fatalf("twstest: the sources %q and %q both read %s: say with RowsTo which of them the rows are for", in.used, name, row)
-	}
-	in.used = name
-	return in.rows
-}
-
-// replaceTable gives a table whose name is not known the test's rows of its type, if
-// there is no doubt which.
-func (h *harness) replaceTable(row reflect.Type) any {
-	const table = "(a table)"
-	var found *input
-	for name, in := range h.inputs {
-		if name.row != row || in.used != "" && in.used != table {
-			continue
-		}
-		if found != nil {
-			h.t.Fatalf("twstest: the flow reads a table of %s, and there are rows for several sources of that type: say with Tables(Register) which table is which", row)
-		}
-		found = in
-	}
-	if found == nil {
-		return nil
-	}
-	found.used = table
-	return found.rows
-}
-
-// checkInputs fails for rows that no source of the flow takes.
-func (h *harness) checkInputs() {
-	h.t.Helper()
-	for _, name := range slices.SortedFunc(maps.Keys(h.inputs), func(a, b inputName) int {
-		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.row.String(), b.row.String()))
-	}) {
-		if h.inputs[name].used == "" {
-			h.t.Fatalf("twstest: the flow reads no source %q of %s", name.source, name.row)
-		}
-	}
 }
