@@ -148,8 +148,8 @@ func TestJournalUndecided(t *testing.T) {
 	wantError(t, err, "topic tws-journal, partition 0", "still open", "kafka-transactions.sh", "--start-offset 8")
 }
 
-// Whatever other producers have open, what is read is what a consumer of committed
-// records sees once all is decided.
+// Whatever other producers have open, and wherever the newest record is said to be,
+// what is read is what a consumer of committed records sees once all is decided.
 func TestJournalReadsAsCommitted(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -163,18 +163,28 @@ func TestJournalReadsAsCommitted(t *testing.T) {
 			for _, w := range writers {
 				w.client = c.client(kgo.TransactionalID("tws-" + w.unit))
 			}
-			for range 25 {
+			const steps = 30 // an offset each
+			for range steps {
 				w := writers[random.IntN(len(writers))]
-				if err := w.step(t.Context(), random.IntN(3) > 0); err != nil {
+				if err := w.step(t.Context(), random); err != nil {
 					t.Fatal(err)
 				}
 			}
 			ours := c.run(Sink[sinkRow]{}, stream.Standing{}).w.(*transactional[sinkRow])
 			ours.journal.partitions = 1
-			early, err := ours.journal.glance(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
+			hints := []*journalPlace{nil, {Partition: 1, Offset: 3}} // 1 is there no more
+			for range 4 {
+				hints = append(hints, &journalPlace{Offset: random.Int64N(steps + 2)})
 			}
+			var early []found
+			for _, hint := range hints {
+				f, err := ours.journal.glance(t.Context(), hint)
+				if err != nil {
+					t.Fatal(err)
+				}
+				early = append(early, f)
+			}
+			undecided := writers[0].open
 			for _, w := range writers {
 				if err := w.end(t.Context(), false); err != nil {
 					t.Fatal(err)
@@ -186,32 +196,38 @@ func TestJournalReadsAsCommitted(t *testing.T) {
 					want = r.Offset + 1
 				}
 			}
-			got := int64(0)
-			if early.record != nil {
-				got = early.place.Offset + 1
-			}
-			if got != want {
-				t.Errorf("with transactions open the newest record is at offset %d, once all have ended at %d", got-1, want-1)
+			for i, f := range early {
+				got := int64(0)
+				if f.record != nil {
+					got = f.place.Offset + 1
+				}
+				if got != want || (f.open != nil) != undecided {
+					t.Errorf("with transactions open and hint %v the newest record is at offset %d and one is undecided: %t; want offset %d once all have ended, and %t",
+						hints[i], got-1, f.open != nil, want-1, undecided)
+				}
 			}
 		})
 	}
 }
 
-// journalWriter writes records of a unit in transactions, one each.
+// journalWriter writes records of a unit in transactions, one or more each.
 type journalWriter struct {
 	unit   string
 	client *kgo.Client
 	open   bool
 }
 
-// step begins a transaction with a record, or ends the one that is open.
-func (w *journalWriter) step(ctx context.Context, commit bool) error {
-	if w.open {
-		return w.end(ctx, commit)
+// step writes a record into a transaction, a new one if none is open, or ends the
+// one that is.
+func (w *journalWriter) step(ctx context.Context, random *rand.Rand) error {
+	if w.open && random.IntN(5) < 3 {
+		return w.end(ctx, random.IntN(3) > 0)
 	}
-	w.open = true
-	if err := w.client.BeginTransaction(); err != nil {
-		return err
+	if !w.open {
+		w.open = true
+		if err := w.client.BeginTransaction(); err != nil {
+			return err
+		}
 	}
 	value := fmt.Sprintf(`{"format":1,"unit":%q,"writer":"w"}`, w.unit)
 	return w.client.ProduceSync(ctx, &kgo.Record{Topic: "tws-journal", Key: []byte(w.unit), Value: []byte(value)}).FirstErr()
