@@ -23,7 +23,7 @@ type waiting struct {
 	silent  time.Duration // since the last sign of a broker
 	told    time.Duration // since the last word to the log
 	last    error         // of the last question
-	short   int           // how often in a row a log seemed to end before its target
+	short   map[int32]int // how often in a row a log seemed to end before its target, by ordinal
 }
 
 // shortTries is how often in a row a log must seem cut short to be taken for it: a
@@ -34,7 +34,7 @@ const shortTries = 3
 // each partition reaches its target. The fetcher does the work. When nothing comes,
 // await asks the brokers itself: where no record follows, only that shows it.
 func (f *feed) await(ctx context.Context, targets []int64, ready func() bool) error {
-	w := &waiting{feed: f, targets: targets, tick: firstTick}
+	w := &waiting{feed: f, targets: targets, tick: firstTick, short: map[int32]int{}}
 	for {
 		f.fetch.mu.Lock()
 		lagging := w.lagging()
@@ -149,16 +149,8 @@ func (w *waiting) ask(ctx context.Context, lagging []lag) error {
 			continue
 		}
 		w.silent = 0
-		if p.next > l.offset {
-			f.fetch.pass(l.n, l.offset, p.next)
-			w.tick, w.short = firstTick, 0
-		} else if p.highWatermark < l.target {
-			if w.short++; w.short < shortTries {
-				continue
-			}
-			if err := f.repair(ctx, l.n, l.target); err != nil && !kerr.IsRetriable(err) {
-				return err
-			}
+		if err := w.heed(ctx, l, p); err != nil {
+			return err
 		}
 	}
 	first := lagging[0]
@@ -169,6 +161,29 @@ func (w *waiting) ask(ctx context.Context, lagging []lag) error {
 		w.told = 0
 		f.log.Warn("kafka: waiting for records", "partition", first.log.String(), "offset", first.offset, "until", first.target, "partitions", len(lagging), "last", w.last)
 	}
+	return nil
+}
+
+// heed makes of a broker's answer what it says of a partition.
+func (w *waiting) heed(ctx context.Context, l lag, p probed) error {
+	f := w.feed
+	switch {
+	case p.next > l.offset:
+		f.fetch.pass(l.n, l.offset, p.next)
+		w.tick = firstTick
+	case p.highWatermark < l.target:
+		if w.short[l.n]++; w.short[l.n] < shortTries {
+			return nil
+		}
+		if err := f.repair(ctx, l.n, l.target); err != nil {
+			if !kerr.IsRetriable(err) {
+				return err
+			}
+			w.last = err // and again after a while
+			return nil
+		}
+	}
+	delete(w.short, l.n)
 	return nil
 }
 
