@@ -104,6 +104,8 @@ func Relative(dir, path string) string {
 // Nearest returns the candidate that word is most likely a slip of, "" if none
 // is near. Two neighbours that changed places are two wrong letters, which is one
 // slip and forgiven from three letters on; case does not count.
+//
+// The runtime has the same rule in runtime/internal/spelling: neither may import the other, and no package is for both.
 func Nearest(word string, candidates []string) string {
 	letters := utf8.RuneCountInString(word)
 	best, bestDistance := "", min(letters, letters/3+2)

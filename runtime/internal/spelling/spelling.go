@@ -5,8 +5,9 @@
 // Words are near by the number of letters to insert, remove or replace. The more
 // letters a word has, the more of them may be wrong: one of two letters, two of
 // three to five, three of six to eight. Two neighbours that changed places are two
-// wrong letters, so one such slip is forgiven from three letters on. The generator
-// has the same rule in gen/internal/diag, which must not import the runtime.
+// wrong letters, so one such slip is forgiven from three letters on.
+//
+// The generator has the same rule in gen/internal/diag: neither may import the other, and no package is for both.
 package spelling
 
 import (
