@@ -47,7 +47,7 @@ func connect(clusters stream.Clusters, name string, extra func() ([]kgo.Opt, err
 	}
 	client, err := kgo.NewClient(append(all, own...)...)
 	if err != nil {
-		return nil, fmt.Errorf("kafka: cluster %s: client options: %w", name, err)
+		return nil, &ClusterError{name, fail(refused, err, "client options: %s", err)}
 	}
 	if len(own) > 0 {
 		if f := checkReserved(client, opts); f != nil {

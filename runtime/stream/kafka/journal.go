@@ -233,7 +233,7 @@ func (j *journal) checkPolicy(ctx context.Context) error {
 	}
 	if policy := configs["cleanup.policy"]; policy != "compact" {
 		return &ClusterError{j.cluster, fail(refused, nil, "topic %s has cleanup.policy=%s, so that the brokers delete records which must stay: "+
-			"kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=compact; or use another topic as Sink.Journal",
+			"use another topic as Sink.Journal; or, if it is there for nothing else, kafka-configs.sh --bootstrap-server %s --alter --topic %s --add-config cleanup.policy=compact",
 			j.name, policy, j.brokers(), j.name)}
 	}
 	return nil

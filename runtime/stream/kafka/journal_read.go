@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -166,7 +167,8 @@ func (j *journal) best(newest map[int32]*kgo.Record, tails map[int32]*tail) (bes
 func (j *journal) parse(r *kgo.Record) (*journalRecord, error) {
 	record, err := parseJournalRecord(r.Value, j.unit.String())
 	if err != nil {
-		return nil, fmt.Errorf("kafka: cluster %s: %s, offset %d: %w", j.cluster, j.where(r.Partition), r.Offset, err)
+		return nil, fmt.Errorf("kafka: cluster %s: %s, offset %d: %w; if the journal cannot be made good, delete it: each of its flows asks then how to go on",
+			j.cluster, j.where(r.Partition), r.Offset, err)
 	}
 	return record, nil
 }
@@ -244,19 +246,22 @@ func (j *journal) read(ctx context.Context, parts map[int32]span, level kgo.Isol
 	client, err := j.connect(
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{j.name: from}),
 		kgo.FetchIsolationLevel(level), kgo.KeepControlRecords(),
-		kgo.FetchMaxWait(journalFetchWait), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchMaxWait(journalFetchWait), kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.KeepRetryableFetchErrors(),
 	)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	var passing error // the last one that may pass
 	for len(left) > 0 {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return j.unread(left, ctx.Err())
+			return j.unread(left, cmp.Or(passing, ctx.Err()))
 		}
 		for _, e := range fetches.Errors() {
-			return explain(j.cluster, j.name, e.Err)
+			if passing = explain(j.cluster, j.name, e.Err); !passes(passing) {
+				return passing
+			}
 		}
 		for it := fetches.RecordIter(); !it.Done(); {
 			r := it.Next()

@@ -119,11 +119,11 @@ func (s Sink[T]) SinkName() string { return "topic " + s.Topic }
 func (s Sink[T]) OpenSink(ctx context.Context, env stream.SinkEnv[T]) (stream.Writer[T], error) {
 	s, err := s.complete()
 	if err != nil {
-		return nil, fmt.Errorf("kafka: %s: %w", s.SinkName(), err)
+		return nil, fmt.Errorf("kafka: %s: %w", s.SinkName(), fail(refused, err, "%s", err))
 	}
 	value, err := newValueEncoder(s.Format, env.Row)
 	if err != nil {
-		return nil, fmt.Errorf("kafka: %s: %w", s.SinkName(), err)
+		return nil, fmt.Errorf("kafka: %s: %w", s.SinkName(), fail(refused, err, "%s", err))
 	}
 	target, err := openTarget(ctx, s, env.Clusters, env.Log)
 	if err != nil {

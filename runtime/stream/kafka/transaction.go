@@ -260,6 +260,18 @@ func (w *transactional[T]) sendRows(ctx context.Context, s *sending) error {
 	return nil
 }
 
+// failed explains a failure to deliver. A journal that is gone is not made anew while
+// the flow runs: what it said is lost.
+func (w *transactional[T]) failed(topic string, err error) error {
+	told := w.target.failed(topic, err)
+	of, ok := errors.AsType[*unsent](err)
+	if ok && of.topic == w.journal.name && (errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.UnknownTopicID)) {
+		return fmt.Errorf("kafka: topic %s: the journal %s, which says how far this flow has come, was deleted while the flow ran: "+
+			"start again, and it asks how to go on: %w", w.topic, w.journal.name, told)
+	}
+	return told
+}
+
 // Commit ends the transaction.
 func (w *transactional[T]) Commit(ctx context.Context, p stream.Publication) error {
 	if w.closed {

@@ -254,3 +254,55 @@ func (c *sinkCluster) tellOnePartition(times int32) *atomic.Int32 {
 	})
 	return left
 }
+
+// B-86: the journal has grown since the first of two instances began, which has
+// committed nothing yet: the claim of the second goes to where the first one's is.
+func TestClaimStaysWhenJournalGrows(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	c.createJournal(1)
+	first := c.start(Sink[sinkRow]{}, stream.Standing{})
+	if _, err := c.admin().UpdatePartitions(t.Context(), 16, c.journal); err != nil {
+		t.Fatal(err)
+	}
+	second := c.start(Sink[sinkRow]{}, stream.Standing{})
+	for _, r := range []*run{first, second} {
+		r.stage(1, 1)
+	}
+	if err := first.deliver(); !errors.Is(err, stream.ErrNotDelivered) {
+		t.Errorf("the older instance delivers: %v", err)
+	}
+	_, err := first.d.Settle(t.Context(), first.standing)
+	wantError(t, err, "another instance of this flow ("+second.w.(*transactional[sinkRow]).instance+") has taken over")
+	second.again()
+	c.wantIDs(1)
+}
+
+// The flow goes on with another journal, and is then told to use the first one again.
+func TestJournalRenamedAndBack(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	r := c.start(Sink[sinkRow]{Journal: "before"}, stream.Standing{})
+	r.epoch(1)
+	r.standing.InDoubt = stream.InDoubtRerun
+	r = c.start(Sink[sinkRow]{Journal: "after"}, r.standing)
+	r.standing.InDoubt = ""
+	r.epoch(2)
+	_, err := c.run(Sink[sinkRow]{Journal: "before"}, r.standing).d.Settle(t.Context(), r.standing)
+	wantError(t, err, "Sink.Journal is before", "set Sink.Journal back to after")
+	c.start(Sink[sinkRow]{Journal: "after"}, r.standing).epoch(3)
+	c.wantIDs(1, 2, 3)
+}
+
+// The journal is deleted while the flow runs: the error says what it was.
+func TestJournalDeletedInRun(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t)
+	r := c.start(Sink[sinkRow]{}, stream.Standing{})
+	r.epoch(1)
+	r.stage(1, 2)
+	if _, err := c.admin().DeleteTopic(t.Context(), c.journal); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, r.deliver(), "the journal tws-journal, which says how far this flow has come, was deleted", "start again")
+}

@@ -105,7 +105,7 @@ func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool,
 	}
 	w.tell(after.record, s, committed)
 	if after.record != nil {
-		w.last = &after.place
+		w.last, w.journal.hint = &after.place, &after.place // the claim goes to where it was found
 	}
 	return committed, w.claim(ctx, after.record, s, committed)
 }
@@ -204,6 +204,10 @@ func (w *transactional[T]) moved(r *journalRecord, s stream.Standing) error {
 	}
 	if s.Doubt != nil {
 		want += " or " + describeEpoch(s.Doubt.Epoch, s.Doubt.Attempt, s.Doubt.Manifest)
+	}
+	if used := w.staged(s.Last).Journal; used != "" && used != w.journal.name {
+		return fmt.Errorf("kafka: topic %s: Sink.Journal is %s, which knows this flow from before (%s); the flow has gone on with the journal %s, to %s: "+
+			"set Sink.Journal back to %s: %w", w.topic, w.journal.name, r, used, want, used, stream.ErrMisconfigured)
 	}
 	return &stream.SinkMovedError{Sink: "topic " + w.topic, Unit: w.unit, Want: want, Have: r.String() + " in " + r.Sink}
 }
