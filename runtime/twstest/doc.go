@@ -14,7 +14,10 @@
 // and state in memory. Each step runs epochs until nothing is left to do: rows
 // are read, due timers fire. ReadStream takes the test's rows in place of the
 // source, by row type, or by source name and row type; no source of the flow is
-// opened.
+// opened. Steps about the run as a whole ([Conf], [At], [Tables]) come first.
+//
+// Rows are compared in the order of epoch, key and emission, where keys sort as their
+// values do: texts byte by byte, numbers from the smallest.
 //
 // Golden files are re-recorded by the flag -update, which this package defines
 // for the test binary that imports it. Name that package alone: other test
