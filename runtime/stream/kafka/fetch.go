@@ -82,10 +82,20 @@ func startFetcher(client *kgo.Client, capacity int64, log *slog.Logger) *fetcher
 	return f
 }
 
-// close ends fetching and waits until nothing is fetched any more.
+// close ends fetching and waits until nothing is fetched any more. It takes all
+// partitions from the client: one that is closed while it has some that it has not
+// begun with may begin with them while it ends its sessions, and both use the same
+// memory (kgo 1.22, Client.close and guardSessionChange).
 func (f *fetcher) close() {
 	f.stop()
 	<-f.stopped
+	all := map[string][]int32{}
+	f.mu.Lock()
+	for id := range f.byLog {
+		all[id.topic] = append(all[id.topic], id.partition)
+	}
+	f.mu.Unlock()
+	f.client.RemoveConsumePartitions(all)
 }
 
 func (f *fetcher) run(ctx context.Context) {
