@@ -140,7 +140,8 @@ func TestPartitioners(t *testing.T) {
 		t.Errorf("in turn, the partitions have %v rows", count)
 	}
 	clear(count)
-	for _, p := range spread(Sink[sinkRow]{Key: key, Partitioner: Sticky}) {
+	oneBatch := func() ([]kgo.Opt, error) { return []kgo.Opt{kgo.ProducerLinger(patience)}, nil } // a flush does not wait for it
+	for _, p := range spread(Sink[sinkRow]{Key: key, Partitioner: Sticky, ClientOptions: oneBatch}) {
 		count[p]++
 	}
 	if len(count) != 1 {
