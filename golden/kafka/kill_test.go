@@ -37,6 +37,10 @@ const (
 	// longestLife is how long a process may work before it is killed, or, one of
 	// three, how long it lives at all.
 	longestLife = 1500 * time.Millisecond
+	// transactionTimeout is longer than the broker is down on a slow machine. One that
+	// finds, while it starts, that a transaction is over its timeout may forget to
+	// end it (docs/internals/kafka.md).
+	transactionTimeout = 2 * time.Minute
 	// longestStart is how long to wait for its first epoch; the broker may be down.
 	longestStart = 15 * time.Second
 )
@@ -106,7 +110,7 @@ func newSiege(t *testing.T) *siege {
 		t.Fatalf("build the pipeline: %v\n%s", err, out)
 	}
 	s.topics = pipeline.Topics{
-		Brokers: s.brokers, Timeout: 20 * time.Second,
+		Brokers: s.brokers, Timeout: transactionTimeout,
 		Sensors: s.create(t, "sensors", 3, nil), Counts: s.create(t, "counts", 3, nil),
 		Alerts: s.create(t, "alerts", 3, nil), Journal: s.create(t, "journal", 4, compact()),
 	}
@@ -192,7 +196,7 @@ func (s *siege) note(t *testing.T, log string) {
 // finish lets the pipeline read what is there.
 func (s *siege) finish(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*transactionTimeout)
 	defer cancel()
 	cmd, log := s.start(ctx, 0)
 	if err := cmd.Run(); err != nil {
