@@ -42,7 +42,7 @@ const (
 	// end it (docs/internals/kafka.md).
 	transactionTimeout = 2 * time.Minute
 	// longestStart is how long to wait for its first epoch; the broker may be down.
-	longestStart = 15 * time.Second
+	longestStart = 45 * time.Second
 )
 
 // brokerCommands are what happens to the broker, each while one of the processes
