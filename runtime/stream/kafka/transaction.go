@@ -193,7 +193,11 @@ func (w *transactional[T]) deliver(ctx context.Context, r journalRecord, send fu
 		return err
 	}
 	w.open = true
-	s := &sending{client: w.client}
+	// The first failure ends the wait for the rest: a client that was shut out may
+	// never answer for it (kgo 1.22).
+	flush, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &sending{client: w.client, stop: stop}
 	if err := send(ctx, s); err != nil {
 		return err
 	}
@@ -201,11 +205,12 @@ func (w *transactional[T]) deliver(ctx context.Context, r journalRecord, send fu
 	if err != nil {
 		return err
 	}
-	if err := w.client.Flush(ctx); err != nil {
-		return errors.Join(s.err(), err)
-	}
+	flushed := w.client.Flush(flush)
 	if err := s.err(); err != nil {
 		return err
+	}
+	if flushed != nil {
+		return flushed
 	}
 	if err := s.waitListed(ctx); err != nil {
 		return err

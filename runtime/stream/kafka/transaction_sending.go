@@ -12,6 +12,7 @@ import (
 // sending is what goes into one transaction. It gathers the failures.
 type sending struct {
 	client *kgo.Client
+	stop   func()   // called at the first failure
 	topics []string // that were sent to
 	mu     sync.Mutex
 	first  error
@@ -25,6 +26,7 @@ func (s *sending) done(r *kgo.Record, err error) {
 	defer s.mu.Unlock()
 	if s.first == nil {
 		s.first = &unsent{r.Topic, err}
+		s.stop()
 	}
 }
 

@@ -489,6 +489,7 @@ func TestTwoInstances(t *testing.T) {
 	}
 	_, err := a.d.Settle(t.Context(), a.standing)
 	wantError(t, err, "another instance of this flow ("+b.w.(*transactional[sinkRow]).instance+") has taken over")
+	b.settle(false) // the older one may have shut it out while it gave up
 	b.again()
 	c.wantIDs(1)
 }

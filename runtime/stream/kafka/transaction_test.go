@@ -436,3 +436,41 @@ func TestDeliverEndsWithTheRun(t *testing.T) {
 		<-delivered
 	}
 }
+
+// A record that fails ends a delivery although there is no answer for another one.
+func TestDeliverEndsAtTheFirstFailure(t *testing.T) {
+	t.Parallel()
+	c := newSinkCluster(t, kfake.NumBrokers(2))
+	c.createJournal(1)
+	for node, topic := range []string{"alerts", c.journal} {
+		if err := c.fake.MoveTopicPartition(topic, 0, int32(node)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := c.start(Sink[sinkRow]{Partition: func(sinkRow) int32 { return 0 }}, stream.Standing{})
+	r.epoch(1)
+	r.stage(1, 2)
+	answer := make(chan struct{})
+	c.fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		if c.fake.CurrentNode() == 0 {
+			c.fake.SleepControl(func() { <-answer })
+		}
+		return nil, nil, false
+	})
+	c.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: c.journal, Err: kerr.InvalidProducerEpoch})
+	delivered := make(chan error, 1)
+	go func() { delivered <- r.deliver() }()
+	select {
+	case err := <-delivered:
+		close(answer)
+		if !errors.Is(err, stream.ErrNotDelivered) {
+			t.Errorf("deliver says %v", err)
+		}
+	case <-time.After(patience):
+		close(answer)
+		t.Errorf("deliver goes on after a record has failed: %v", <-delivered)
+	}
+	r.settle(false)
+	r.again()
+	c.wantIDs(1, 2)
+}
