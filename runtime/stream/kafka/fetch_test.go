@@ -122,9 +122,10 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	x := newTopicTest(t, Source[sensor]{Topic: "sensors", StallTimeout: 300 * time.Millisecond})
 	x.put(1, 1, 2)
-	end := x.discover(true)
-	x.restart()
 	x.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.NotLeaderForPartition, Count: -1})
+	end := x.discover(true)
+	client := x.reader.(*reader[sensor]).client
+	until(t, "the client to know whom to ask", func() bool { leader, _, err := client.PartitionLeader("sensors", 1); return err == nil && leader >= 0 })
 	_, err := x.reader.Cut(t.Context(), nil, end, stream.Limits{})
 	wantError(t, err, "topic sensors, partition 1: waited", "for offsets 0 to 1 without a sign of a broker", "NOT_LEADER")
 }

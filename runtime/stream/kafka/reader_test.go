@@ -45,7 +45,7 @@ func TestReadCommitted(t *testing.T) {
 	}
 	x.put(0, 32)
 	wantIDs(t, x.drain())
-	if err := open.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+	if err := endTransaction(t.Context(), open, kgo.TryCommit, "sensors"); err != nil {
 		t.Fatal(err)
 	}
 	wantIDs(t, x.follow(2), 31, 32)

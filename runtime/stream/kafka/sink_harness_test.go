@@ -136,6 +136,15 @@ func (c *sinkCluster) client(opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
+// endTransaction ends a client's transaction, which wrote to topics. Before the
+// client lists them it might abort instead of committing; see waitListed.
+func endTransaction(ctx context.Context, cl *kgo.Client, how kgo.TransactionEndTry, topics ...string) error {
+	if err := (&sending{client: cl, topics: topics}).waitListed(ctx); err != nil {
+		return err
+	}
+	return cl.EndTransaction(ctx, how)
+}
+
 func (c *sinkCluster) admin() *kadm.Client { return kadm.NewClient(c.client()) }
 
 // committed reads what a consumer of committed records sees, in the order of
@@ -148,7 +157,8 @@ func (c *sinkCluster) committed(topic string) []*kgo.Record {
 	if err != nil || ends.Error() != nil {
 		c.t.Fatal(err, ends.Error())
 	}
-	cl := c.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	cl := c.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		kgo.FetchMaxWait(100*time.Millisecond))
 	left := map[int32]int64{}
 	ends.Each(func(o kadm.ListedOffset) {
 		if o.Offset > 0 {

@@ -197,7 +197,7 @@ func (x *topicTest[R]) transact(commit bool, records ...*kgo.Record) {
 		err = c.ProduceSync(ctx, records...).FirstErr()
 	}
 	if err == nil {
-		err = c.EndTransaction(ctx, kgo.TransactionEndTry(commit))
+		err = endTransaction(ctx, c, kgo.TransactionEndTry(commit), records[0].Topic)
 	}
 	if err != nil {
 		x.Fatal(err)

@@ -81,7 +81,7 @@ func TestBrokerJournalBesideOpenTransaction(t *testing.T) {
 func TestBrokerTimesOut(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		c, _ := newBrokerCluster(t)
-		c.timeout = time.Second
+		c.timeout = shortTimeout
 		r := c.start(Sink[sinkRow]{}, stream.Standing{})
 		r.epoch(1)
 		r.stage(1, 2)
@@ -127,8 +127,8 @@ func TestBrokerCommitUnknown(t *testing.T) {
 		if err := r.deliver(); err != nil {
 			t.Fatal(err)
 		}
-		line.cut(acted)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		line.cut(acted, cancel)
 		err := r.d.Commit(ctx, *r.standing.Doubt)
 		cancel()
 		if err == nil {
@@ -145,10 +145,15 @@ func TestBrokerCommitUnknown(t *testing.T) {
 }
 
 // cutLine makes connections that can be cut.
-type cutLine struct{ writes, reads atomic.Bool }
+type cutLine struct {
+	writes, reads atomic.Bool
+	hit           func()
+}
 
-// cut breaks what is sent from now on, or, if the broker shall act, its answers.
-func (l *cutLine) cut(acted bool) {
+// cut breaks what is sent from now on, or, if the broker shall act, its answers, and
+// calls hit whenever it does.
+func (l *cutLine) cut(acted bool, hit func()) {
+	l.hit = hit
 	l.reads.Store(acted)
 	l.writes.Store(!acted)
 }
@@ -175,6 +180,7 @@ type cutConn struct {
 
 func (c *cutConn) Write(b []byte) (int, error) {
 	if c.line.writes.Load() {
+		c.line.hit()
 		return 0, errors.Join(errCut, c.Close())
 	}
 	return c.Conn.Write(b)
@@ -183,6 +189,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 func (c *cutConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if c.line.reads.Load() {
+		c.line.hit()
 		return 0, errors.Join(errCut, c.Close())
 	}
 	return n, err

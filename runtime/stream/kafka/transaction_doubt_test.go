@@ -124,7 +124,7 @@ func TestChoiceClaimedTwice(t *testing.T) {
 			next.standing.InDoubt = choice
 			mend := func() {}
 			if through {
-				mend = c.cutCommit(true)
+				mend = c.cutCommit(true, func() {})
 			} else {
 				c.fault(kmsg.EndTxn, kerr.InvalidProducerEpoch)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -307,16 +308,16 @@ func TestDeliverRetries(t *testing.T) {
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		damage    func(c *sinkCluster) (mend func())
+		damage    func(c *sinkCluster, met func()) (mend func()) // met: the commit met it
 		committed bool
 	}{
-		"epoch invalid":            {func(c *sinkCluster) func() { return c.fault(kmsg.EndTxn, kerr.InvalidProducerEpoch).Remove }, false},
-		"fenced as on a broker":    {func(c *sinkCluster) func() { return c.fault(kmsg.EndTxn, kerr.ProducerFenced).Remove }, false},
-		"fenced as by kfake":       {func(c *sinkCluster) func() { return c.fault(kmsg.EndTxn, kerr.InvalidTxnState).Remove }, false},
-		"must abort":               {func(c *sinkCluster) func() { return c.fault(kmsg.EndTxn, kerr.TransactionAbortable).Remove }, false},
-		"server error":             {func(c *sinkCluster) func() { return c.fault(kmsg.EndTxn, kerr.UnknownServerError).Remove }, false},
-		"cut before the broker":    {func(c *sinkCluster) func() { return c.cutCommit(false) }, false},
-		"cut after the broker did": {func(c *sinkCluster) func() { return c.cutCommit(true) }, true},
+		"epoch invalid":            {endFails(kerr.InvalidProducerEpoch), false},
+		"fenced as on a broker":    {endFails(kerr.ProducerFenced), false},
+		"fenced as by kfake":       {endFails(kerr.InvalidTxnState), false},
+		"must abort":               {endFails(kerr.TransactionAbortable), false},
+		"server error":             {endFails(kerr.UnknownServerError), false},
+		"cut before the broker":    {func(c *sinkCluster, met func()) func() { return c.cutCommit(false, met) }, false},
+		"cut after the broker did": {func(c *sinkCluster, met func()) func() { return c.cutCommit(true, met) }, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -328,9 +329,9 @@ func TestCommitFails(t *testing.T) {
 			if err := r.deliver(); err != nil {
 				t.Fatal(err)
 			}
-			mend := test.damage(c)
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
+			mend := test.damage(c, cancel)
 			if err := r.d.Commit(ctx, *r.standing.Doubt); err == nil {
 				t.Fatal("the commit did not fail")
 			}
@@ -345,13 +346,19 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
+// endFails lets the next end of a transaction fail.
+func endFails(err *kerr.Error) func(*sinkCluster, func()) func() {
+	return func(c *sinkCluster, _ func()) func() { return c.fault(kmsg.EndTxn, err).Remove }
+}
+
 func (c *sinkCluster) fault(key kmsg.Key, err *kerr.Error) *kfake.FaultHandle {
 	return c.fake.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Err: err})
 }
 
 // cutCommit breaks the connection at each commit until the function it returns is
-// called; if acted is true, the first time after the broker has committed.
-func (c *sinkCluster) cutCommit(acted bool) (mend func()) {
+// called; if acted is true, the first time after the broker has committed. Each time
+// it calls met, so that the commit need not be tried for ever.
+func (c *sinkCluster) cutCommit(acted bool, met func()) (mend func()) {
 	var mended atomic.Bool
 	behind := false
 	c.fake.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -365,6 +372,7 @@ func (c *sinkCluster) cutCommit(acted bool) (mend func()) {
 			c.endBehind(end)
 			behind = false
 		}
+		met()
 		return nil, errors.New("cut"), true
 	})
 	return func() { mended.Store(true) }
@@ -375,7 +383,7 @@ func (c *sinkCluster) endBehind(end *kmsg.EndTxnRequest) {
 	again := *end
 	cl := c.client()
 	c.fake.SleepControl(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if _, err := again.RequestWith(ctx, cl); err != nil {
 			c.t.Error(err)
@@ -416,8 +424,9 @@ func TestDeliverEndsWithTheRun(t *testing.T) {
 	r.stage(1, 2)
 	sent, answer := make(chan struct{}), make(chan struct{})
 	defer close(answer)
+	var once sync.Once // rows and the journal's record may come in two requests
 	c.fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		close(sent)
+		once.Do(func() { close(sent) })
 		c.fake.SleepControl(func() { <-answer })
 		return nil, nil, false
 	})
@@ -431,8 +440,8 @@ func TestDeliverEndsWithTheRun(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("deliver says %v", err)
 		}
-	case <-time.After(2 * time.Second):
-		t.Error("deliver goes on for seconds after its context has ended")
+	case <-time.After(abortTimeout):
+		t.Errorf("deliver goes on for %s after its context has ended", abortTimeout)
 		<-delivered
 	}
 }
