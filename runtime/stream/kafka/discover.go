@@ -33,9 +33,10 @@ type feed struct {
 	compared bool   // with the journal, what was seen when the source was opened
 	from     *place // where the epoch begins that is cut or read
 	looking  inquiry[look]
-	suspect  bool // a topic seems to be another than it was
-	doubts   int  // how often that was found not to be so since rows were read
-	baffled  int  // how often it could not be found out why a partition cannot be fetched
+	suspect  bool                 // a topic seems to be another than it was
+	doubts   int                  // how often that was found not to be so since rows were read
+	baffled  int                  // how often it could not be found out why a partition cannot be fetched
+	stuck    map[int32]standstill // by ordinal
 	deleted  map[string]bool
 	cutShort map[int32]int64 // logs that end before what was read of them, with their end
 	polls    polls

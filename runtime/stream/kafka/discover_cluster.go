@@ -176,7 +176,7 @@ func (f *feed) finalEnds(ctx context.Context, at *place) (map[logID]int64, error
 	for n, l := range f.ledger.logs {
 		known := f.ledger.topics[l.topic]
 		if end, ok := ends[l.logID]; ok && end < at.at[n] && f.readable(int32(n)) && !known.id.differs(f.seen[l.topic].id) {
-			if err := f.repair(ctx, int32(n), at.at[n]); err != nil {
+			if err := f.repair(ctx, int32(n), at.at[n], errEndsBefore); err != nil {
 				return nil, err
 			}
 		}

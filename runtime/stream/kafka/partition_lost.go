@@ -176,8 +176,9 @@ func (f *feed) checkKnown() error {
 	return nil
 }
 
-// repair finds out why a partition cannot be read from an offset.
-func (f *feed) repair(ctx context.Context, n int32, wanted int64) error {
+// repair finds out why a partition cannot be read from an offset; cause is what showed
+// that.
+func (f *feed) repair(ctx context.Context, n int32, wanted int64, cause error) error {
 	l := f.ledger.logs[n].logID
 	starts, err := f.firstOffsets(ctx, l.topic)
 	if err != nil {
@@ -197,7 +198,10 @@ func (f *feed) repair(ctx context.Context, n int32, wanted int64) error {
 	case wanted > e.End:
 		return f.lostTail(n, e)
 	default: // it is there: the cluster was in motion
-		f.fetch.skip(n, wanted)
+		if err := f.stand(ctx, n, wanted, cause); err != nil {
+			return err
+		}
+		f.fetch.skip(n, 0) // from where it is: what is wanted may be the end of what is waited for
 	}
 	return nil
 }
@@ -281,7 +285,7 @@ func (f *feed) treat(ctx context.Context, bad failed) error {
 		if loss, ok := errors.AsType[*kgo.ErrDataLoss](bad.err); ok && loss.ResetTo < bad.offset {
 			return f.regrown(ctx, bad, loss.ResetTo)
 		}
-		return f.repair(ctx, bad.n, bad.offset)
+		return f.repair(ctx, bad.n, bad.offset, bad.err)
 	case anotherTopic:
 		if f.suspect = true; f.doubts < maxDoubts {
 			return nil

@@ -28,7 +28,7 @@ func (f *feed) take(ctx context.Context, n int32, at, end int64) (t taken, err e
 	ok := got()
 	f.fetch.mu.Unlock()
 	if ok {
-		f.doubts, f.baffled = 0, 0
+		f.came(n, t)
 		return t, nil
 	}
 	f.cover(n, at)
@@ -37,11 +37,19 @@ func (f *feed) take(ctx context.Context, n int32, at, end int64) (t taken, err e
 	}
 	f.fetch.mu.Lock()
 	defer f.fetch.mu.Unlock()
-	f.doubts, f.baffled = 0, 0
 	if !got() {
 		return taken{}, f.errorf("%s: offset %d is not in the backlog though it was fetched", f.ledger.logs[n].logID, at)
 	}
+	f.came(n, t)
 	return t, nil
+}
+
+// came notes that a partition can be fetched.
+func (f *feed) came(n int32, t taken) {
+	f.doubts, f.baffled = 0, 0
+	if t.next > f.stuck[n].offset {
+		delete(f.stuck, n)
+	}
 }
 
 // cover makes the fetcher fetch a partition from an offset, if it does not.

@@ -175,7 +175,7 @@ func (w *waiting) heed(ctx context.Context, l lag, p probed) error {
 		if w.short[l.n]++; w.short[l.n] < shortTries {
 			return nil
 		}
-		if err := f.repair(ctx, l.n, l.target); err != nil {
+		if err := f.repair(ctx, l.n, l.target, errEndsBefore); err != nil {
 			if !kerr.IsRetriable(err) {
 				return err
 			}
