@@ -28,26 +28,14 @@ type span struct{ from, to int64 }
 // settled returns the newest record of the unit. It is called when nobody else can
 // commit for the unit any more: its records are all decided then. Should a broker
 // have one that is not, settled waits for as long as ctx lasts, and says so.
-func (j *journal) settled(ctx context.Context, hint *journalPlace) (found, error) {
-	for n, pause := 1, 5*time.Millisecond; ; n, pause = n+1, min(2*pause, 2*time.Second) {
-		f, err := j.glance(ctx, hint)
-		if err != nil || f.open == nil {
-			return f, err
+func (j *journal) settled(ctx context.Context, hint *journalPlace) (f found, err error) {
+	err = j.untilEnded(ctx, func() (*openTransaction, error) {
+		if f, err = j.glance(ctx, hint); err != nil || f.open == nil {
+			return nil, err
 		}
-		if n >= 8 && worthTelling(n) { // after about a second
-			j.log.Warn("waiting for the end of a transaction with a record of this flow; if it does not end by its timeout, end it by hand: "+j.abortCommand(f.open),
-				"partition", f.open.Partition, "offset", f.open.Offset, "producer", f.open.ProducerID, "epoch", f.open.ProducerEpoch)
-		}
-		if !wait(ctx, pause) {
-			return found{}, fmt.Errorf("kafka: cluster %s: %s: the transaction of producer %d with a record of this flow at offset %d is still open: "+
-				"try again, or end it by hand: %s: %w", j.cluster, j.where(f.open.Partition), f.open.ProducerID, f.open.Offset, j.abortCommand(f.open), ctx.Err())
-		}
-	}
-}
-
-// abortCommand ends the transaction that begins with a record.
-func (j *journal) abortCommand(r *kgo.Record) string {
-	return fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", j.brokers(), j.name, r.Partition, r.Offset)
+		return &openTransaction{j.name, f.open.Partition, f.open.Offset, f.open.ProducerID, f.open.ProducerEpoch}, nil
+	})
+	return f, err
 }
 
 // glance returns the newest record of the unit that is committed as of now. It looks

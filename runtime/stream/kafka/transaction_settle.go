@@ -90,6 +90,9 @@ func (w *transactional[T]) settle(ctx context.Context, s stream.Standing) (bool,
 	if err := w.fence(ctx); err != nil {
 		return false, err
 	}
+	if err := w.waitEnded(ctx); err != nil {
+		return false, err
+	}
 	after, err := w.journal.settled(ctx, hint)
 	if err != nil {
 		return false, err
