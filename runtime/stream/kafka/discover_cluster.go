@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -169,7 +168,7 @@ func (f *feed) finalEnds(ctx context.Context, at *place) (map[logID]int64, error
 	if len(topics) == 0 {
 		return map[logID]int64{}, nil
 	}
-	ends, err := f.endOffsets(ctx, topics...)
+	ends, err := f.allEnds(ctx, topics)
 	if err != nil {
 		return nil, f.topicError(fmt.Sprint(topics), err)
 	}
@@ -182,58 +181,4 @@ func (f *feed) finalEnds(ctx context.Context, at *place) (map[logID]int64, error
 		}
 	}
 	return ends, nil
-}
-
-// firstOffsets implements offsetsOf.
-func (f *feed) firstOffsets(ctx context.Context, topics ...string) (map[logID]int64, error) {
-	return f.ask(ctx, f.admin.ListStartOffsets, topics)
-}
-
-// endOffsets implements offsetsOf. The end is where reading ends for now: with
-// transactions, before the first that is not decided.
-func (f *feed) endOffsets(ctx context.Context, topics ...string) (map[logID]int64, error) {
-	if f.uncommitted {
-		return f.ask(ctx, f.admin.ListEndOffsets, topics)
-	}
-	return f.ask(ctx, f.admin.ListCommittedOffsets, topics)
-}
-
-// offsetsAfter implements offsetsOf.
-func (f *feed) offsetsAfter(ctx context.Context, t time.Time, topics ...string) (map[logID]int64, error) {
-	return f.ask(ctx, func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
-		return f.admin.ListOffsetsAfterMilli(ctx, t.UnixMilli(), topics...)
-	}, topics)
-}
-
-// ask asks for offsets, and again while brokers are down or moving.
-func (f *feed) ask(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (map[logID]int64, error) {
-	for try, pause := 1, firstPause; ; try, pause = try+1, 2*pause {
-		offsets, err := f.askOnce(ctx, list, topics)
-		if err == nil || !passes(explain(f.cluster, "", err)) || try == listTries {
-			return offsets, err
-		}
-		f.log.Warn("kafka: cannot list offsets, will try again", "times", try, "error", err)
-		if !wait(ctx, pause) {
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (f *feed) askOnce(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (map[logID]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	all, err := list(ctx, topics...)
-	if err != nil {
-		return nil, err
-	}
-	offsets := map[logID]int64{}
-	for topic, partitions := range all {
-		for p, o := range partitions {
-			if o.Err != nil {
-				return nil, explain(f.cluster, topic, o.Err)
-			}
-			offsets[logID{topic, p}] = o.Offset
-		}
-	}
-	return offsets, nil
 }

@@ -48,7 +48,7 @@ func (f *feed) PolledAt() (at time.Time, ok bool) {
 		f.probeStuck(p.ends())
 		a := logEnds{asked: p.asked, entries: p.entries}
 		p.asking.ask(func(ctx context.Context) logEnds {
-			a.ends, a.err = f.endOffsets(ctx, topics...)
+			a.ends, a.err = f.allEnds(ctx, topics)
 			return a
 		})
 	}

@@ -135,11 +135,11 @@ func (f *feed) checkGrown(ctx context.Context, name string, known *knownTopic, s
 		if p <= last || starts[p] == 0 || f.partitions != nil {
 			continue
 		}
-		ends, err := f.ask(ctx, f.admin.ListEndOffsets, []string{name})
+		ends, err := f.askEach(ctx, f.admin.ListEndOffsets, name, []int32{p})
 		if err != nil {
 			return f.topicError(name, err)
 		}
-		if err := f.lost(&LostError{Topic: name, Partition: p, Start: starts[p], End: ends[logID{name, p}]}); err != nil {
+		if err := f.lost(&LostError{Topic: name, Partition: p, Start: starts[p], End: ends[p]}); err != nil {
 			return err
 		}
 	}
@@ -180,15 +180,15 @@ func (f *feed) checkKnown() error {
 // that.
 func (f *feed) repair(ctx context.Context, n int32, wanted int64, cause error) error {
 	l := f.ledger.logs[n].logID
-	starts, err := f.firstOffsets(ctx, l.topic)
+	start, err := f.logStart(ctx, l)
 	if err != nil {
 		return f.topicError(l.topic, err)
 	}
-	ends, err := f.ask(ctx, f.admin.ListEndOffsets, []string{l.topic})
+	end, err := f.logEnd(ctx, l)
 	if err != nil {
 		return f.topicError(l.topic, err)
 	}
-	e := &LostError{Topic: l.topic, Partition: l.partition, Wanted: wanted, Start: starts[l], End: ends[l]}
+	e := &LostError{Topic: l.topic, Partition: l.partition, Wanted: wanted, Start: start, End: end}
 	switch {
 	case wanted < e.Start:
 		if err := f.lost(e); err != nil {
@@ -210,11 +210,11 @@ func (f *feed) repair(ctx context.Context, n int32, wanted int64, cause error) e
 // leader's log goes on otherwise.
 func (f *feed) regrown(ctx context.Context, bad failed, end int64) error {
 	l := f.ledger.logs[bad.n].logID
-	starts, err := f.firstOffsets(ctx, l.topic)
+	start, err := f.logStart(ctx, l)
 	if err != nil {
 		return f.topicError(l.topic, err)
 	}
-	return f.lostTail(bad.n, &LostError{Topic: l.topic, Partition: l.partition, Wanted: bad.offset, Start: starts[l], End: end, Regrown: true})
+	return f.lostTail(bad.n, &LostError{Topic: l.topic, Partition: l.partition, Wanted: bad.offset, Start: start, End: end, Regrown: true})
 }
 
 // lostTail is the loss of what lay behind the end of a log. Until Discover finds

@@ -38,24 +38,23 @@ type AtTime time.Time
 // mention, mean [Earliest].
 type PerTopic map[string]Offsets
 
-// offsetsOf asks the cluster for an offset of every partition of some topics.
+// offsetsOf asks the cluster for an offset of some partitions of a topic: of all of
+// them, or it is an error.
 type offsetsOf interface {
-	firstOffsets(ctx context.Context, topics ...string) (map[logID]int64, error)
-	endOffsets(ctx context.Context, topics ...string) (map[logID]int64, error)
-	offsetsAfter(ctx context.Context, t time.Time, topics ...string) (map[logID]int64, error)
+	firstOffsets(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error)
+	endOffsets(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error)
+	offsetsAfter(ctx context.Context, t time.Time, topic string, partitions []int32) (map[int32]int64, error)
 }
 
 func (e edge) starts(ctx context.Context, ask offsetsOf, topic string, partitions []int32) (map[int32]int64, error) {
 	if e == Latest {
-		return askEach(ctx, ask.endOffsets, topic, partitions)
+		return ask.endOffsets(ctx, topic, partitions)
 	}
-	return askEach(ctx, ask.firstOffsets, topic, partitions)
+	return ask.firstOffsets(ctx, topic, partitions)
 }
 
 func (t AtTime) starts(ctx context.Context, ask offsetsOf, topic string, partitions []int32) (map[int32]int64, error) {
-	return askEach(ctx, func(ctx context.Context, topics ...string) (map[logID]int64, error) {
-		return ask.offsetsAfter(ctx, time.Time(t), topics...)
-	}, topic, partitions)
+	return ask.offsetsAfter(ctx, time.Time(t), topic, partitions)
 }
 
 func (a At) starts(ctx context.Context, ask offsetsOf, topic string, partitions []int32) (map[int32]int64, error) {
@@ -86,29 +85,4 @@ func (m PerTopic) starts(ctx context.Context, ask offsetsOf, topic string, parti
 		return o.starts(ctx, ask, topic, partitions)
 	}
 	return Earliest.starts(ctx, ask, topic, partitions)
-}
-
-// askEach returns the offsets of some partitions of a topic. It asks again when one is
-// missing: it was just made, and the cluster that has listed it is not sure yet.
-func askEach(ctx context.Context, list func(context.Context, ...string) (map[logID]int64, error), topic string, partitions []int32) (map[int32]int64, error) {
-	for try, pause := 1, firstPause; ; try, pause = try+1, 2*pause {
-		all, err := list(ctx, topic)
-		if err != nil {
-			return nil, err
-		}
-		offsets := make(map[int32]int64, len(partitions))
-		for _, p := range partitions {
-			if offset, ok := all[logID{topic, p}]; ok {
-				offsets[p] = offset
-			} else {
-				err = fmt.Errorf("the cluster names no offset of topic %s, partition %d: it is being made or deleted, start again", topic, p)
-			}
-		}
-		if err == nil {
-			return offsets, nil
-		}
-		if try == listTries || !wait(ctx, pause) {
-			return nil, err
-		}
-	}
 }
