@@ -1,9 +1,11 @@
 package kafka
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // expire removes records before an offset.
@@ -39,6 +41,41 @@ func TestGrownPartitionLost(t *testing.T) {
 		x.put(2, 20)
 		wantIDs(t, x.drain(), 20)
 	}
+}
+
+// TestGrownPartitionsAskedOnce: what partitions that were added hold is asked once for
+// all that lost records, and not if none did.
+func TestGrownPartitionsAskedOnce(t *testing.T) {
+	t.Parallel()
+	x := newTopicTest(t, Source[sensor]{Topic: "sensors", OnLostData: EarliestAvailable})
+	x.discover(false)
+	x.grow(5)
+	f := x.reader.(*reader[sensor]).feed
+	if _, err := f.endOffsets(t.Context(), "sensors", []int32{2, 3, 4}); err != nil { // now the client knows them
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	x.fake.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
+		x.fake.KeepControl()
+		asked.Add(1)
+		return nil, nil, false
+	})
+	for _, c := range []struct {
+		starts map[int32]int64
+		most   int32
+	}{
+		{map[int32]int64{2: 0, 3: 0}, 0},
+		{map[int32]int64{2: 5, 3: 5, 4: 5}, 2}, // there are two brokers
+	} {
+		asked.Store(0)
+		if err := f.checkGrown(t.Context(), "sensors", f.ledger.topics["sensors"], c.starts); err != nil {
+			t.Fatal(err)
+		}
+		if n := asked.Load(); n > c.most {
+			t.Errorf("%v: %d requests, want at most %d", c.starts, n, c.most)
+		}
+	}
+	x.wantLog("records are lost", 3)
 }
 
 // TestUnreadPartitionNotLost: partitions that were there and not wanted begin with

@@ -131,14 +131,15 @@ func (f *feed) checkGrown(ctx context.Context, name string, known *knownTopic, s
 			last = max(last, f.ledger.logs[n].partition)
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(starts)) {
-		if p <= last || starts[p] == 0 || f.partitions != nil {
-			continue
-		}
-		ends, err := f.askEach(ctx, f.admin.ListEndOffsets, name, []int32{p})
-		if err != nil {
-			return f.topicError(name, err)
-		}
+	lost := slices.DeleteFunc(slices.Sorted(maps.Keys(starts)), func(p int32) bool { return p <= last || starts[p] == 0 })
+	if len(lost) == 0 || f.partitions != nil {
+		return nil
+	}
+	ends, err := f.askEach(ctx, f.admin.ListEndOffsets, name, lost)
+	if err != nil {
+		return f.topicError(name, err)
+	}
+	for _, p := range lost {
 		if err := f.lost(&LostError{Topic: name, Partition: p, Start: starts[p], End: ends[p]}); err != nil {
 			return err
 		}
