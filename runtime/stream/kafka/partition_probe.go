@@ -57,7 +57,7 @@ func (f *feed) probe(ctx context.Context, l lag) (probed, error) {
 	case len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1:
 		return probed{}, fmt.Errorf("broker %d answers a fetch of one partition with %d topics", leader, len(r.Topics))
 	}
-	return f.probed(l, &r.Topics[0].Partitions[0])
+	return f.readProbe(l, &r.Topics[0].Partitions[0])
 }
 
 func (f *feed) probeRequest(l lag) *kmsg.FetchRequest {
@@ -77,8 +77,8 @@ func (f *feed) probeRequest(l lag) *kmsg.FetchRequest {
 	return req
 }
 
-// probed reads an answer.
-func (f *feed) probed(l lag, rp *kmsg.FetchResponseTopicPartition) (probed, error) {
+// readProbe reads an answer to a probe.
+func (f *feed) readProbe(l lag, rp *kmsg.FetchResponseTopicPartition) (probed, error) {
 	isolation := kgo.ReadCommitted()
 	if f.uncommitted {
 		isolation = kgo.ReadUncommitted()
