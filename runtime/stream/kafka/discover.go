@@ -264,7 +264,7 @@ func (f *feed) compareTopic(ctx context.Context, name string, at *place) (*topic
 	switch {
 	case known != nil && known.id.differs(seen.id):
 		t.Generation = known.generation + 1
-		if err := f.lostTopic(name, known, at); err != nil {
+		if err := f.lostTopic(name, at, true); err != nil {
 			return nil, err
 		}
 	case known != nil && f.isCutShort(known):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -131,6 +132,11 @@ func (l *ledger) check(e *entry) error {
 func (l *ledger) has(id logID) bool {
 	n, known := l.ordinal[id]
 	return known && !l.logs[n].gone
+}
+
+// present returns the ordinals of a topic's partitions in its present generation.
+func (l *ledger) present(t *knownTopic) []int32 {
+	return slices.DeleteFunc(slices.Clone(t.ordinals), func(n int32) bool { return l.logs[n].gone })
 }
 
 // apply makes the ledger know a checked entry.

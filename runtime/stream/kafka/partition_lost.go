@@ -61,14 +61,11 @@ func (f *feed) lost(e *LostError) error {
 	return nil
 }
 
-// lostTopic is the loss of all that a topic had before it was made anew. A topic
-// of which nothing was read loses what it may have had as well.
-func (f *feed) lostTopic(name string, known *knownTopic, at *place) error {
-	for _, n := range known.ordinals {
-		if f.ledger.logs[n].gone {
-			continue
-		}
-		e := &LostError{Topic: name, Partition: f.ledger.logs[n].partition, Wanted: at.at[n], Start: -1, End: -1, Remade: true}
+// lostTopic is the loss of all that a topic had before it was deleted, and maybe made
+// anew. A topic of which nothing was read loses what it may have had as well.
+func (f *feed) lostTopic(name string, at *place, remade bool) error {
+	for _, n := range f.ledger.present(f.ledger.topics[name]) {
+		e := &LostError{Topic: name, Partition: f.ledger.logs[n].partition, Wanted: at.at[n], Start: -1, End: -1, Remade: remade}
 		if err := f.lost(e); err != nil {
 			return err
 		}
@@ -88,10 +85,8 @@ func (f *feed) checkMissing(at *place) error {
 		if _, there := f.seen[name]; there || !f.selects(name) || f.deleted[name] {
 			continue
 		}
-		for _, n := range f.ledger.topics[name].ordinals {
-			if err := f.lost(&LostError{Topic: name, Partition: f.ledger.logs[n].partition, Wanted: at.at[n], Start: -1, End: -1}); err != nil {
-				return err
-			}
+		if err := f.lostTopic(name, at, false); err != nil {
+			return err
 		}
 		f.markDeleted(name)
 	}
@@ -126,10 +121,8 @@ func (f *feed) checkNamed() error {
 // named, were there before, and not wanted then.
 func (f *feed) checkGrown(ctx context.Context, name string, known *knownTopic, starts map[int32]int64) error {
 	last := int32(-1)
-	for _, n := range known.ordinals {
-		if !f.ledger.logs[n].gone {
-			last = max(last, f.ledger.logs[n].partition)
-		}
+	for _, n := range f.ledger.present(known) {
+		last = max(last, f.ledger.logs[n].partition)
 	}
 	lost := slices.DeleteFunc(slices.Sorted(maps.Keys(starts)), func(p int32) bool { return p <= last || starts[p] == 0 })
 	if len(lost) == 0 || f.partitions != nil {
@@ -165,11 +158,10 @@ func (f *feed) checkKnown() error {
 	for _, name := range slices.Sorted(maps.Keys(f.ledger.topics)) {
 		known := f.ledger.topics[name]
 		t, there := f.seen[name]
-		if !f.selects(name) || there && !known.id.differs(t.id) {
+		if !f.selects(name) || f.deleted[name] || there && !known.id.differs(t.id) {
 			continue
 		}
-		first := known.ordinals[0]
-		if err := f.lost(&LostError{Topic: name, Partition: f.ledger.logs[first].partition, Wanted: f.from.at[first], Start: -1, End: -1, Remade: there}); err != nil {
+		if err := f.lostTopic(name, f.from, there); err != nil {
 			return err
 		}
 		f.markDeleted(name) // until Discover finds it anew
@@ -245,9 +237,9 @@ func (f *feed) afterCut(ctx context.Context, known *knownTopic, seen listed, nam
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range known.ordinals {
+	for _, n := range f.ledger.present(known) {
 		p := f.ledger.logs[n].partition
-		if _, there := starts[p]; !there || f.ledger.logs[n].gone {
+		if _, there := starts[p]; !there {
 			continue
 		}
 		starts[p] = at.at[n]
