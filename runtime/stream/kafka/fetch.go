@@ -256,12 +256,13 @@ func (f *fetcher) release(at []int64) {
 	f.tell()
 }
 
-// pass makes a partition's backlog reach further, over offsets without records.
+// pass makes a partition's backlog reach further, over offsets without records, but not
+// beyond where its log was cut: what lies there is another log's.
 func (f *fetcher) pass(n int32, from, to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if b := f.logs[n]; b.assigned && b.failure == nil && b.next == from {
-		b.next = to
+		b.next = max(b.next, min(to, b.bound))
 		f.tell()
 	}
 }

@@ -94,6 +94,18 @@ func TestLossOutlivesState(t *testing.T) {
 	}
 }
 
+// TestPassEndsAtCut: nothing is passed over behind where a log was cut.
+func TestPassEndsAtCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ bound, want int64 }{{noLimit, 20}, {15, 15}, {10, 10}, {5, 10}, {0, 10}} {
+		f, b, _ := losing()
+		b.bound = c.bound
+		if f.pass(0, 10, 20); b.next != c.want {
+			t.Errorf("cut at %d: fetched to %d, want %d", c.bound, b.next, c.want)
+		}
+	}
+}
+
 // TestRetryKeepsOtherFailures: only that a topic seemed to be another is over when the
 // topic is there.
 func TestRetryKeepsOtherFailures(t *testing.T) {
