@@ -26,7 +26,7 @@ func TestStandstill(t *testing.T) {
 	if len(f.stuck) != 0 {
 		t.Errorf("%v is left after a row", f.stuck)
 	}
-	f.stuck[0] = standstill{offset: 1, times: maxDoubts - 1}
+	f.stuck[0] = standstill{offset: 1, times: maxDoubts}
 	deny()
 	wantError(t, x.fail(), "kafka: topic sensors, partition 0: offset 1 cannot be fetched, though the log holds it, as its leader said 11 times", "OFFSET_OUT_OF_RANGE")
 }
