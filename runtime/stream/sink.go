@@ -100,7 +100,7 @@ func (e *RecordMissingError) Error() string {
 	const fresh = "or start over with a fresh checkpoint (all output is written again)"
 	if e.Doubt == 0 {
 		return lost + "; no epoch is in doubt, so that nothing is lost or doubled. Choices: put the topic back as it was; " +
-			"or go on with --in-doubt=rerun; " + fresh
+			"or go on with --in-doubt=rerun or --in-doubt=committed, which are the same then; " + fresh
 	}
 	return lost + "; whether epoch " + strconv.FormatInt(e.Doubt, 10) + " was written too cannot be known without it. " +
 		"Choices: put the topic back as it was; " +
