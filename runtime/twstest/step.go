@@ -58,8 +58,9 @@ func Tables(register func(*tws.Pipeline)) Step {
 }
 
 // Advance moves the clock. Timers that come due fire, all in one epoch, at the
-// new time; to see each fire at its own time, advance in smaller steps. The clock
-// does not go back: d must not be negative.
+// new time; to see each fire at its own time, advance in smaller steps. Event time
+// does not move with it, only with rows that are later. The clock does not go back:
+// d must not be negative.
 func Advance(d time.Duration) Step {
 	wrong := ""
 	if d < 0 {
