@@ -108,20 +108,7 @@ func TestJournalUndecided(t *testing.T) {
 	r := c.start(Sink[sinkRow]{}, stream.Standing{})
 	r.epoch(1)
 	other := c.hang("other", sinkUnit.String())
-	next := c.run(Sink[sinkRow]{}, r.standing)
-	done := make(chan error, 1)
-	go func() {
-		_, err := next.d.Settle(t.Context(), r.standing)
-		done <- err
-	}()
-	for !strings.Contains(c.log.String(), "waiting for") {
-		select {
-		case err := <-done:
-			t.Fatalf("settle did not wait: %v", err)
-		default:
-			wait(t.Context(), 10*time.Millisecond)
-		}
-	}
+	done := c.settleTold(t.Context(), r.standing)
 	id, _, err := other.ProducerID(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -142,10 +129,32 @@ func TestJournalUndecided(t *testing.T) {
 
 	// One that never ends does not hold us up for ever.
 	c.hang("other", sinkUnit.String())
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	_, err = c.run(Sink[sinkRow]{}, r.standing).d.Settle(ctx, r.standing)
+	ctx, cancel := context.WithCancel(t.Context())
+	done = c.settleTold(ctx, r.standing)
+	cancel()
+	err = <-done
 	wantError(t, err, "topic tws-journal, partition 0", "still open", "kafka-transactions.sh", "--start-offset 8")
+}
+
+// settleTold begins to settle, and returns when it has said what it waits for.
+func (c *sinkCluster) settleTold(ctx context.Context, standing stream.Standing) (done chan error) {
+	c.t.Helper()
+	told := strings.Count(c.log.String(), "waiting for")
+	d := c.run(Sink[sinkRow]{}, standing).d
+	done = make(chan error, 1)
+	go func() {
+		_, err := d.Settle(ctx, standing)
+		done <- err
+	}()
+	for strings.Count(c.log.String(), "waiting for") == told {
+		select {
+		case err := <-done:
+			c.t.Fatalf("settle did not wait: %v", err)
+		default:
+			wait(c.t.Context(), 10*time.Millisecond)
+		}
+	}
+	return done
 }
 
 // Whatever other producers have open, and wherever the newest record is said to be,

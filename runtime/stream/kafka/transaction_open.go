@@ -25,10 +25,15 @@ type openTransaction struct {
 // untilEnded waits until look finds no open transaction any more: for as long as ctx
 // lasts, and says so.
 func (t *target) untilEnded(ctx context.Context, look func() (*openTransaction, error)) error {
+	var open *openTransaction
 	for n, pause := 1, 5*time.Millisecond; ; n, pause = n+1, min(2*pause, 2*time.Second) {
-		open, err := look()
-		if err != nil || open == nil {
+		found, err := look()
+		switch {
+		case open != nil && ctx.Err() != nil: // found is what could be seen in time
+		case err != nil || found == nil:
 			return err
+		default:
+			open = found
 		}
 		abort := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d",
 			t.brokers(), open.topic, open.partition, open.offset)

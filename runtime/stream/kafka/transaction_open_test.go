@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,7 +44,9 @@ func TestTransactionLeftOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := 12 // questions that are answered so
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	left, end := 12, -1_000_000 // questions that are answered so, and the last one that is
 	c.answerProducers(func(p *kmsg.DescribeProducersResponseTopicPartition) {
 		for _, producer := range []int64{id + 1, id} {
 			a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
@@ -54,7 +55,9 @@ func TestTransactionLeftOpen(t *testing.T) {
 			}
 			p.ActiveProducers = append(p.ActiveProducers, a)
 		}
-		left--
+		if left--; left == end {
+			cancel()
+		}
 	})
 	next := c.start(Sink[sinkRow]{}, r.standing)
 	if left >= 0 {
@@ -67,9 +70,7 @@ func TestTransactionLeftOpen(t *testing.T) {
 	next.epoch(2)
 	c.wantIDs(1, 2)
 
-	left = 1_000_000
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
+	left, end = 1_000_000, 1_000_000-5
 	_, err = c.run(Sink[sinkRow]{}, next.standing).d.Settle(ctx, next.standing)
 	wantError(t, err, "topic alerts, partition 1", "offset 7", "still open", abort)
 }
