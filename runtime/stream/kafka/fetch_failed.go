@@ -40,23 +40,17 @@ func (f *fetcher) failures() []failed {
 // skip goes on fetching a partition at an offset that is not before what is
 // fetched of it; there is nothing in between.
 func (f *fetcher) skip(n int32, offset int64) {
-	f.mu.Lock()
-	if int(n) >= len(f.logs) || !f.logs[n].assigned {
-		f.mu.Unlock()
-		return
-	}
-	b := f.logs[n]
-	f.clear(b)
-	b.next = max(b.next, offset)
-	f.tellLoss(b)
-	log, at := b.log, b.next
-	f.tell()
-	f.mu.Unlock()
-	f.restart(log, at, true)
+	f.goOn(n, func(b *backlog) { b.next = max(b.next, offset) })
 }
 
 // bound ends fetching a partition where its log was cut. What was fetched stays.
 func (f *fetcher) bound(n int32, end int64) {
+	f.goOn(n, func(b *backlog) { b.bound = end })
+}
+
+// goOn changes what is fetched of a partition that failed, and goes on, unless it has
+// all there is.
+func (f *fetcher) goOn(n int32, change func(*backlog)) {
 	f.mu.Lock()
 	if int(n) >= len(f.logs) || !f.logs[n].assigned {
 		f.mu.Unlock()
@@ -64,12 +58,12 @@ func (f *fetcher) bound(n int32, end int64) {
 	}
 	b := f.logs[n]
 	f.clear(b)
-	b.bound = end
+	change(b)
 	f.tellLoss(b)
-	log, at := b.log, b.next
+	log, at, more := b.log, b.next, b.next < b.bound
 	f.tell()
 	f.mu.Unlock()
-	f.restart(log, at, at < end)
+	f.restart(log, at, more)
 }
 
 // restart makes the client fetch a partition from an offset on, or not any more.
